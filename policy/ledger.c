@@ -1,0 +1,111 @@
+#include "policy/ledger.h"
+
+#include <stdbool.h>
+
+#include "policy/checked.h"
+#include "policy/must.h"
+
+/* Memory order
+
+   A. charged_bytes, refund -> charge. A refund releases and a successful charge acquires,
+   so whoever is granted room sees the free that made it, whatever the driver's own locks
+   do. Charges and refunds between the two are read-modify-writes: they continue the
+   release sequence, so the edge holds over any number of them. A charge need not release:
+   its refund follows it the way the address reached whoever frees it.
+
+   B. charged_bytes, reading. The first load of a charge and a failed exchange are
+   relaxed: an admission is only proposed on their value, and confirmed by the exchange. A
+   refusal rests on it alone, but it is a value that the account had, and not older than
+   any refund the caller could know of: coherence of one location gives both. A report
+   reads a number that is old once it is read, with nothing behind it.
+
+   C. peak_bytes. The number is the whole message, and a maximum does not depend on the
+   order of its updates. A reader may meet a charge before the peak that it sets.
+
+   D. refusals. A count on which nothing is decided. */
+
+/* What may still be charged; 0 also when more is held than this ceiling allows. */
+static uint64_t room_bytes(uint64_t held_bytes, uint64_t limit_bytes)
+{
+    return held_bytes < limit_bytes ? limit_bytes - held_bytes : 0;
+}
+
+/* The admission test: whether `bytes` fit on top of `held_bytes`. */
+static struct policy_verdict admit(uint64_t held_bytes, uint64_t bytes,
+                                   uint64_t limit_bytes)
+{
+    struct policy_verdict verdict = {
+        .kind = POLICY_ADMITTED,
+        .asked_bytes = bytes,
+        .reserved_bytes = bytes,
+        .held_bytes = held_bytes,
+        .limit_bytes = limit_bytes,
+    };
+    uint64_t total_bytes;
+    if (!policy_checked_add(held_bytes, bytes, &total_bytes)) {
+        verdict.kind = POLICY_SIZE_OVERFLOW;
+        /* The room ends at UINT64_MAX at the latest, and `bytes` went past that. */
+        verdict.short_bytes = bytes - room_bytes(held_bytes, limit_bytes);
+    } else if (total_bytes > limit_bytes) {
+        verdict.kind = POLICY_OVER_CEILING;
+        verdict.short_bytes = total_bytes - limit_bytes;
+    }
+    return verdict;
+}
+
+/* Replaces *held_bytes by `total_bytes`, unless the account has moved on or the exchange
+   failed spuriously; then *held_bytes is what the account has now. */
+static bool commit(struct policy_ledger_account *account, uint64_t *held_bytes,
+                   uint64_t total_bytes)
+{
+    return atomic_compare_exchange_weak_explicit(
+        &account->charged_bytes, held_bytes, total_bytes, memory_order_acquire, /* A */
+        memory_order_relaxed);                                                  /* B */
+}
+
+/* Ends, since the exchange fails only when another thread has changed the peak, which
+   only rises and has a top, or spuriously. */
+static void raise_peak(struct policy_ledger_account *account, uint64_t bytes)
+{
+    uint64_t peak =
+        atomic_load_explicit(&account->peak_bytes, memory_order_relaxed); /* C */
+    while (peak < bytes) {
+        if (atomic_compare_exchange_weak_explicit(&account->peak_bytes, &peak, bytes,
+                                                  memory_order_relaxed,  /* C */
+                                                  memory_order_relaxed)) /* C */
+            return;
+    }
+}
+
+struct policy_verdict policy_ledger_charge(struct policy_ledger_account *account,
+                                           const struct policy_ceiling *ceiling,
+                                           uint64_t bytes)
+{
+    struct policy_verdict verdict;
+    uint64_t held =
+        atomic_load_explicit(&account->charged_bytes, memory_order_relaxed); /* B */
+    /* Lock-free: whenever one thread goes round again, another's charge or refund went
+       through. */
+    do {
+        verdict = admit(held, bytes, ceiling->bytes);
+        if (verdict.kind != POLICY_ADMITTED) {
+            atomic_fetch_add_explicit(&account->refusals, 1,
+                                      memory_order_relaxed); /* D */
+            return verdict;
+        }
+    } while (!commit(account, &held, held + bytes));
+    raise_peak(account, held + bytes);
+    return verdict;
+}
+
+void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes)
+{
+    uint64_t held = atomic_fetch_sub_explicit(&account->charged_bytes, bytes,
+                                              memory_order_release); /* A */
+    must(bytes <= held);
+}
+
+uint64_t policy_ledger_charged(const struct policy_ledger_account *account)
+{
+    return atomic_load_explicit(&account->charged_bytes, memory_order_relaxed); /* B */
+}

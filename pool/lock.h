@@ -1,0 +1,75 @@
+/* A mutex that nobody waits for without end. A process made by clone(2) itself runs no fork
+   handlers: it may inherit a lock that a thread which it does not have held, over a structure
+   that this thread was changing. After POOL_LOCK_WAIT_MS a lock counts as lost, its owner goes
+   on without what it guards, and nobody waits for it again unless it turns out to be free. */
+#ifndef POOL_LOCK_H
+#define POOL_LOCK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "policy/checked.h"
+
+enum {
+    /* Far above any critical section, far below a user's patience. */
+    POOL_LOCK_WAIT_MS = 200,
+};
+
+struct pool_lock {
+    pthread_mutex_t mutex;
+    _Atomic bool lost;         /* a hint: relaxed, it only saves waiting */
+    _Atomic pthread_t forking; /* the thread that holds it across its fork; 0: none */
+};
+
+static inline void pool_lock_open(struct pool_lock *lock)
+{
+    pthread_mutex_init(&lock->mutex, NULL);
+}
+
+static inline bool pool_lock_wait(struct pool_lock *lock)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += POOL_LOCK_WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    return pthread_mutex_timedlock(&lock->mutex, &until) == 0;
+}
+
+/* Takes the lock; false when it is lost. */
+POLICY_MUST_CHECK static inline bool pool_lock_take(struct pool_lock *lock)
+{
+    bool taken = pthread_mutex_trylock(&lock->mutex) == 0;
+    bool lost = atomic_load_explicit(&lock->lost, memory_order_relaxed);
+    if (!taken && !lost)
+        taken = pool_lock_wait(lock);
+    if (taken == lost)
+        atomic_store_explicit(&lock->lost, !taken, memory_order_relaxed);
+    return taken;
+}
+
+static inline void pool_lock_give(struct pool_lock *lock)
+{
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+/* Around a fork: no other thread is inside while the copy is made. Two threads may fork at
+   once; the one that did not get the lock has nothing to give back. Relaxed, since a
+   thread, and it alone in its child, asks only whether it wrote the value itself. */
+static inline void pool_lock_fork_prepare(struct pool_lock *lock)
+{
+    if (pool_lock_take(lock))
+        atomic_store_explicit(&lock->forking, pthread_self(), memory_order_relaxed);
+}
+
+static inline void pool_lock_fork_done(struct pool_lock *lock)
+{
+    if (atomic_load_explicit(&lock->forking, memory_order_relaxed) != pthread_self())
+        return;
+    atomic_store_explicit(&lock->forking, 0, memory_order_relaxed);
+    pool_lock_give(lock);
+}
+
+#endif

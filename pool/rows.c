@@ -1,0 +1,276 @@
+#include "pool/rows.h"
+
+#include "policy/must.h"
+
+static unsigned stride_shift(unsigned row)
+{
+    return POOL_ROW_FIRST_SHIFT + row;
+}
+
+static uint32_t strides_of(unsigned row, unsigned row_shift)
+{
+    return row_shift < stride_shift(row) ? 0
+                                         : UINT32_C(1) << (row_shift - stride_shift(row));
+}
+
+uint32_t pool_rows_records(unsigned row_shift)
+{
+    uint32_t records = 1; /* index 0 means "none" */
+    for (unsigned row = 0; row < POOL_ROW_COUNT; row++)
+        records += strides_of(row, row_shift);
+    return records;
+}
+
+void pool_rows_open(struct pool_rows *rows, char *base, unsigned row_shift,
+                    struct pool_record *records, const struct pool_source *source)
+{
+    rows->base = base;
+    rows->row_shift = row_shift;
+    rows->records = records;
+    rows->source = source;
+    uint32_t first = 1;
+    for (unsigned row = 0; row < POOL_ROW_COUNT; row++) {
+        rows->rows[row].first = first;
+        rows->rows[row].strides = strides_of(row, row_shift);
+        must(rows->rows[row].strides <= POOL_BIN_MOST);
+        first += rows->rows[row].strides;
+    }
+    pool_lock_open(&rows->lock);
+}
+
+static unsigned row_for(size_t bytes)
+{
+    unsigned shift = bytes <= 1 ? 0 : 64u - (unsigned)__builtin_clzl(bytes - 1);
+    return shift < POOL_ROW_FIRST_SHIFT ? 0 : shift - POOL_ROW_FIRST_SHIFT;
+}
+
+static unsigned row_of(const struct pool_rows *rows, uint32_t index)
+{
+    unsigned row = 0;
+    while (index >= rows->rows[row].first + rows->rows[row].strides)
+        row++;
+    return row;
+}
+
+char *pool_rows_address(const struct pool_rows *rows, uint32_t index)
+{
+    unsigned row = row_of(rows, index);
+    size_t stride = index - rows->rows[row].first;
+    return rows->base + ((size_t)row << rows->row_shift) + (stride << stride_shift(row));
+}
+
+/* Where an address lies. */
+struct place {
+    unsigned row;
+    size_t stride;
+    bool at_start;
+};
+
+static struct place place_of(const struct pool_rows *rows, const char *address)
+{
+    size_t offset = (size_t)(address - rows->base);
+    unsigned row = (unsigned)(offset >> rows->row_shift);
+    size_t inside = offset - ((size_t)row << rows->row_shift);
+    size_t stride = inside >> stride_shift(row);
+    return (struct place){row, stride, inside == stride << stride_shift(row)};
+}
+
+bool pool_rows_was_born(const struct pool_rows *rows, const char *address)
+{
+    struct place place = place_of(rows, address);
+    return place.stride < POOL_GET(&rows->rows[place.row], born);
+}
+
+uint32_t pool_rows_index(const struct pool_rows *rows, const char *address)
+{
+    struct place place = place_of(rows, address);
+    const struct pool_row *row = &rows->rows[place.row];
+    if (!place.at_start || place.stride >= POOL_GET(row, born))
+        return 0;
+    return row->first + (uint32_t)place.stride;
+}
+
+/* Whole MiB, so that a block that grows step by step does not make every step a call. */
+static size_t enabled_bytes(size_t bytes)
+{
+    size_t piece = (size_t)1 << POOL_ROW_ENABLE_SHIFT;
+    return (bytes + piece - 1) & ~(piece - 1);
+}
+
+bool pool_rows_extend(struct pool_rows *rows, uint32_t index, size_t bytes)
+{
+    unsigned row = row_of(rows, index);
+    if (bytes > (size_t)1 << stride_shift(row))
+        return false;
+    struct pool_record *record = &rows->records[index];
+    size_t have = (size_t)POOL_GET(record, granules) << POOL_GRANULE_SHIFT;
+    if (bytes <= have)
+        return true;
+    size_t want = enabled_bytes(bytes);
+    if (!rows->source->enable(pool_rows_address(rows, index) + have, want - have))
+        return false;
+    POOL_SET(record, granules, (uint32_t)(want >> POOL_GRANULE_SHIFT));
+    return true;
+}
+
+static uint32_t bear_locked(struct pool_rows *rows, struct pool_row *row, size_t bytes)
+{
+    uint32_t born = POOL_GET(row, born);
+    if (rows->shed || born == row->strides ||
+        !pool_rows_extend(rows, row->first + born, bytes))
+        return 0;
+    POOL_SET(row, born, born + 1);
+    return row->first + born;
+}
+
+static uint32_t bear(struct pool_rows *rows, struct pool_row *row, size_t bytes)
+{
+    if (!pool_lock_take(&rows->lock))
+        return 0;
+    uint32_t index = bear_locked(rows, row, bytes);
+    pool_lock_give(&rows->lock);
+    return index;
+}
+
+static uint32_t claim_idle(struct pool_rows *rows, unsigned row)
+{
+    unsigned end = row + POOL_ROW_OCTAVES_UP + 1;
+    if (end > POOL_ROW_COUNT)
+        end = POOL_ROW_COUNT;
+    for (; row < end; row++) {
+        uint32_t index = pool_bin_pop(&rows->rows[row].bin, rows->records);
+        if (index)
+            return index;
+    }
+    return 0;
+}
+
+/* A row holds fewer blocks than its bin can count, so only a race is ever lost: another
+   thread has then won it and goes on to use its block. */
+static void make_idle(struct pool_rows *rows, uint32_t index, enum pool_state state)
+{
+    POOL_SET(&rows->records[index], state, state);
+    struct pool_bin *bin = &rows->rows[row_of(rows, index)].bin;
+    while (!pool_bin_push(bin, rows->records, index))
+        continue;
+}
+
+static void put_back(struct pool_rows *rows, uint32_t index)
+{
+    if (pool_lock_take(&rows->lock)) {
+        rows->put_back++;
+        pool_lock_give(&rows->lock);
+    }
+    make_idle(rows, index, POOL_GET(&rows->records[index], state));
+}
+
+uint32_t pool_rows_claim(struct pool_rows *rows, size_t bytes, bool *fresh)
+{
+    *fresh = false;
+    unsigned row = row_for(bytes);
+    if (row >= POOL_ROW_COUNT)
+        return 0;
+    uint32_t index = claim_idle(rows, row);
+    if (index && !pool_rows_extend(rows, index, bytes)) {
+        put_back(rows, index);
+        return 0;
+    }
+    if (!index) {
+        index = bear(rows, &rows->rows[row], bytes);
+        *fresh = index != 0;
+    }
+    if (!index)
+        return 0;
+    *fresh = *fresh || POOL_GET(&rows->records[index], state) == POOL_CLEAN;
+    POOL_SET(&rows->records[index], state, POOL_LIVE);
+    return index;
+}
+
+void pool_rows_return(struct pool_rows *rows, uint32_t index)
+{
+    must(POOL_GET(&rows->records[index], state) == POOL_LIVE);
+    make_idle(rows, index, POOL_IDLE);
+}
+
+/* The block is ours while it is out of its bin. */
+static size_t discard(struct pool_rows *rows, uint32_t index)
+{
+    struct pool_record *record = &rows->records[index];
+    size_t bytes = (size_t)POOL_GET(record, granules) << POOL_GRANULE_SHIFT;
+    bool done = POOL_GET(record, state) == POOL_IDLE &&
+                rows->source->discard(pool_rows_address(rows, index), bytes);
+    make_idle(rows, index, done ? POOL_CLEAN : POOL_GET(record, state));
+    return done ? bytes : 0;
+}
+
+static void shed_row(struct pool_rows *rows, unsigned row)
+{
+    char *base = rows->base + ((size_t)row << rows->row_shift);
+    size_t row_bytes = (size_t)1 << rows->row_shift;
+    size_t born_bytes = (size_t)POOL_GET(&rows->rows[row], born) << stride_shift(row);
+    if (born_bytes < row_bytes)
+        rows->source->release(base + born_bytes, row_bytes - born_bytes);
+}
+
+void pool_rows_shed(struct pool_rows *rows)
+{
+    if (!pool_lock_take(&rows->lock))
+        return;
+    for (unsigned row = 0; row < POOL_ROW_COUNT && !rows->shed; row++)
+        shed_row(rows, row);
+    rows->shed = true;
+    pool_lock_give(&rows->lock);
+}
+
+size_t pool_rows_trim(struct pool_rows *rows)
+{
+    size_t bytes = 0;
+    for (unsigned row = 0; row < POOL_ROW_COUNT; row++) {
+        if (!pool_lock_take(&rows->lock))
+            return bytes;
+        uint32_t index = pool_bin_drain(&rows->rows[row].bin);
+        pool_lock_give(&rows->lock);
+        while (index) {
+            uint32_t next = POOL_GET(&rows->records[index], next);
+            bytes += discard(rows, index);
+            index = next;
+        }
+    }
+    return bytes;
+}
+
+void pool_rows_fork_prepare(struct pool_rows *rows)
+{
+    pool_lock_fork_prepare(&rows->lock);
+}
+
+void pool_rows_fork_done(struct pool_rows *rows)
+{
+    pool_lock_fork_done(&rows->lock);
+}
+
+struct pool_row_figures pool_rows_figures(struct pool_rows *rows)
+{
+    struct pool_row_figures figures = {0};
+    if (!pool_lock_take(&rows->lock))
+        return figures;
+    for (unsigned row = 0; row < POOL_ROW_COUNT; row++) {
+        figures.reused += pool_bin_popped(&rows->rows[row].bin);
+        figures.born += POOL_GET(&rows->rows[row], born);
+    }
+    figures.reused -= rows->put_back;
+    pool_lock_give(&rows->lock);
+    return figures;
+}
+
+void pool_rows_walk(struct pool_rows *rows,
+                    void (*visit)(void *context, const struct pool_record *record),
+                    void *context)
+{
+    if (!pool_lock_take(&rows->lock))
+        return;
+    for (unsigned row = 0; row < POOL_ROW_COUNT; row++)
+        for (uint32_t stride = 0; stride < POOL_GET(&rows->rows[row], born); stride++)
+            visit(context, &rows->records[rows->rows[row].first + stride]);
+    pool_lock_give(&rows->lock);
+}

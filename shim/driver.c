@@ -1,0 +1,167 @@
+#include "shim/driver.h"
+
+#include <link.h>
+#include <pthread.h>
+
+#include "shim/elf.h"
+#include "shim/libc.h"
+#include "shim/loader.h"
+#include "shim/verbose.h"
+
+/* Memory order
+   [A] A generation is filled under the lock and published by a release store of
+   `current`; hooks acquire it and may then read everything in it. A generation is never
+   changed or reused after that: a driver that was reopened elsewhere gets a new one. [B]
+   pinned is a flag about the past: it only saves looking again. */
+
+enum {
+    GENERATIONS = 8, /* how often a program may close and reopen its driver before a dlsym
+                        has pinned it; the last one stays in use */
+};
+
+static struct shim_driver generations[GENERATIONS];
+static unsigned generation_count; /* under the lock */
+static _Atomic(struct shim_driver *) current;
+static _Atomic bool pinned;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const struct shim_hook shim_hooks[SHIM_HOOK_COUNT] = {
+#define HOOK(symbol, base, since, flags, parameters)                                     \
+    {#symbol, #base, since, flags, (shim_function)symbol},
+#include "shim/driver_hooks.def"
+};
+
+/* Rows are ordered by symbol. */
+int shim_hook_named(const char *symbol)
+{
+    int low = 0, high = SHIM_HOOK_COUNT;
+    if (symbol[0] != 'c' || symbol[1] != 'u')
+        return -1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const char *a = symbol, *b = shim_hooks[middle].symbol;
+        while (*a && *a == *b) {
+            a++;
+            b++;
+        }
+        if (*a == *b)
+            return middle;
+        if ((unsigned char)*a < (unsigned char)*b)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+struct found {
+    struct shim_elf_object object;
+    const char *path;
+};
+
+static void note_range(const struct dl_phdr_info *info, struct shim_elf_object *object)
+{
+    object->start = UINTPTR_MAX;
+    object->end = 0;
+    for (int index = 0; index < info->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[index];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        uintptr_t end = start + segment->p_memsz;
+        object->start = start < object->start ? start : object->start;
+        object->end = end > object->end ? end : object->end;
+    }
+}
+
+static int is_driver(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct found *found = context;
+    struct shim_elf_object object = {.base = info->dlpi_addr};
+    for (int index = 0; index < info->dlpi_phnum; index++)
+        if (info->dlpi_phdr[index].p_type == PT_DYNAMIC)
+            object.dynamic =
+                (const void *)(info->dlpi_addr + info->dlpi_phdr[index].p_vaddr);
+    const char *soname = object.dynamic ? shim_elf_soname(&object) : NULL;
+    if (!soname || !shim_elf_same(soname, "libcuda.so.1"))
+        return 0;
+    note_range(info, &object);
+    found->object = object;
+    found->path = info->dlpi_name;
+    return 1;
+}
+
+static void copy_path(char *to, size_t capacity, const char *from)
+{
+    size_t length = 0;
+    for (; from[length] && length < capacity - 1; length++)
+        to[length] = from[length];
+    to[length] = '\0';
+}
+
+static void fill(struct shim_driver *driver, const struct found *found)
+{
+#define HOOK(symbol, base, since, flags, parameters)                                     \
+    driver->call.symbol =                                                                \
+        (CUresult(*) parameters)shim_elf_symbol(&found->object, #symbol);                \
+    driver->real[SHIM_HOOK_##symbol] = (shim_function)driver->call.symbol;
+#define CALL(symbol, parameters)                                                         \
+    driver->call.symbol =                                                                \
+        (CUresult(*) parameters)shim_elf_symbol(&found->object, #symbol);
+#include "shim/driver_hooks.def"
+    driver->base = found->object.base;
+    driver->start = found->object.start;
+    driver->end = found->object.end;
+    copy_path(driver->path, sizeof(driver->path), found->path);
+}
+
+/* Looks where the driver is now and returns the generation for it. */
+static struct shim_driver *look(void)
+{
+    struct found found = {.path = ""};
+    if (!shim_libc.dl_iterate_phdr || shim_libc.dl_iterate_phdr(is_driver, &found) == 0)
+        return NULL;
+    bool fresh = false;
+    pthread_mutex_lock(&lock);
+    struct shim_driver *driver =
+        atomic_load_explicit(&current, memory_order_relaxed); /* A */
+    if ((!driver || driver->base != found.object.base) &&
+        generation_count < GENERATIONS) {
+        driver = &generations[generation_count++];
+        fill(driver, &found);
+        atomic_store_explicit(&current, driver, memory_order_release); /* A */
+        fresh = true;
+    }
+    pthread_mutex_unlock(&lock);
+    if (fresh)
+        shim_verbose_driver(driver);
+    return driver;
+}
+
+struct shim_driver *shim_driver_get(void)
+{
+    struct shim_driver *driver =
+        atomic_load_explicit(&current, memory_order_acquire); /* A */
+    return __builtin_expect(driver != NULL, 1) ? driver : look();
+}
+
+struct shim_driver *shim_driver_pin(void)
+{
+    if (atomic_load_explicit(&pinned, memory_order_relaxed)) /* B */
+        return shim_driver_get();
+    struct shim_driver *driver = look();
+    if (driver && shim_loader_keep(driver->path))
+        atomic_store_explicit(&pinned, true, memory_order_relaxed); /* B */
+    return driver;
+}
+
+void shim_driver_fork_prepare(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void shim_driver_fork_done(void)
+{
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,86 @@
+/* The real driver: found among the loaded objects, never linked and never loaded by us.
+   One table of its functions, typed; a function that this driver lacks is NULL there. */
+#ifndef SHIM_DRIVER_H
+#define SHIM_DRIVER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/driver_abi.h"
+
+#define SHIM_EXPORT __attribute__((visibility("default")))
+
+/* Prototypes of what we export in the driver's place. */
+#define HOOK(symbol, base, since, flags, parameters)                                     \
+    SHIM_EXPORT CUresult symbol parameters;
+#include "shim/driver_hooks.def"
+
+struct shim_driver_calls {
+#define HOOK(symbol, base, since, flags, parameters) CUresult(*symbol) parameters;
+#define CALL(symbol, parameters)                     CUresult(*symbol) parameters;
+#include "shim/driver_hooks.def"
+};
+
+enum shim_hook_id {
+#define HOOK(symbol, base, since, flags, parameters) SHIM_HOOK_##symbol,
+#include "shim/driver_hooks.def"
+    SHIM_HOOK_COUNT
+};
+
+typedef void (*shim_function)(void);
+
+/* A function as dlsym hands it out. */
+static inline void *shim_function_pointer(shim_function function)
+{
+    return (void *)(uintptr_t)function;
+}
+
+/* One HOOK row as data. */
+struct shim_hook {
+    const char *symbol;
+    const char *base;
+    int since;
+    cuuint64_t flags;
+    shim_function function; /* ours */
+};
+
+extern const struct shim_hook shim_hooks[SHIM_HOOK_COUNT];
+
+/* One copy of the driver in memory. */
+struct shim_driver {
+    struct shim_driver_calls call;
+    shim_function real[SHIM_HOOK_COUNT]; /* as its symbol table has them */
+    /* As its own cuGetProcAddress answers for the row; filled at the first look-up. */
+    _Atomic(shim_function) answered[SHIM_HOOK_COUNT];
+    _Atomic bool answers_known;
+    uintptr_t base;       /* where it is loaded */
+    uintptr_t start, end; /* its mapped range */
+    char path[512];
+};
+
+/* The hook whose exported symbol has this name; -1 when there is none. */
+int shim_hook_named(const char *symbol);
+
+/* The driver, if one is mapped; NULL otherwise. Takes none of the loader's locks that a
+   library constructor holds, so that any hook may call it. */
+struct shim_driver *shim_driver_get(void);
+
+/* The same for dlsym, which may take those locks: looks again whether the driver is still
+   where it was, and keeps it mapped from then on, so that a close and reopen by the
+   program cannot leave a stale table behind. */
+struct shim_driver *shim_driver_pin(void);
+
+/* Whether code at this address belongs to the driver. */
+static inline bool shim_driver_contains(const struct shim_driver *driver,
+                                        const void *code)
+{
+    return (uintptr_t)code - driver->start < driver->end - driver->start;
+}
+
+/* Around a fork. */
+void shim_driver_fork_prepare(void);
+void shim_driver_fork_done(void);
+
+#endif

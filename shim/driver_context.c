@@ -1,0 +1,19 @@
+/* Contexts end, and with them the memory that they own. */
+#include "shim/device.h"
+#include "shim/driver.h"
+#include "shim/guard.h"
+#include "shim/init.h"
+
+CUresult cuCtxDestroy_v2(CUcontext context)
+{
+    struct shim_driver *driver = shim_driver_get();
+    if (!driver || !driver->call.cuCtxDestroy_v2)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (!shim_settings()->options.enabled || !shim_guard_enter())
+        return driver->call.cuCtxDestroy_v2(context);
+    CUresult result = driver->call.cuCtxDestroy_v2(context);
+    if (result == CUDA_SUCCESS)
+        shim_device_end_context(context);
+    shim_guard_leave();
+    return result;
+}

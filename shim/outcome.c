@@ -1,0 +1,72 @@
+#include "shim/outcome.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "shim/init.h"
+#include "shim/say.h"
+
+enum { TOLD_IN_FULL = 8 };
+
+/* Each refusal up to TOLD_IN_FULL, then at powers of two. */
+static bool worth_a_line(uint64_t count)
+{
+    return count <= TOLD_IN_FULL || (count & (count - 1)) == 0;
+}
+
+static void put_quantity(struct pool_text *text, const char *label, uint64_t bytes)
+{
+    pool_text_put(text, label);
+    pool_text_put_bytes(text, bytes);
+}
+
+static void put_source(struct pool_text *text, const struct policy_ceiling *ceiling)
+{
+    const struct policy_option_value *value =
+        &shim_settings()->values[POLICY_OPTION_device_mem];
+    pool_text_put(text, " from ");
+    pool_text_put(text, policy_option_rows[POLICY_OPTION_device_mem].environment);
+    pool_text_put(text, "=");
+    pool_text_put(text, value->text);
+    pool_text_put(text, value->origin == POLICY_ORIGIN_DEFAULT ? " (default), " : ", ");
+    pool_text_put(text, policy_ceiling_source_text(ceiling->source));
+    if (ceiling->device_limit_bytes) {
+        put_quantity(text, " (device ", ceiling->device_limit_bytes);
+        put_quantity(text, ", headroom ", ceiling->headroom_bytes);
+        pool_text_put(text, ")");
+    }
+}
+
+CUresult shim_outcome_refused(const char *call, const struct shim_device *device,
+                              const struct policy_verdict *verdict)
+{
+    uint64_t count =
+        atomic_load_explicit(&device->account.refusals, memory_order_relaxed);
+    if (!worth_a_line(count))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct shim_line line;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, call);
+    pool_text_put(&line.text, " refused on device ");
+    pool_text_put_number(&line.text, device->ordinal);
+    pool_text_put(&line.text, ", ");
+    pool_text_put(&line.text, policy_verdict_sentence(verdict->kind));
+    put_quantity(&line.text, ": asked ", verdict->asked_bytes);
+    put_quantity(&line.text, ", would reserve ", verdict->reserved_bytes);
+    put_quantity(&line.text, ", held ", verdict->held_bytes);
+    put_quantity(&line.text, ", ceiling ", verdict->limit_bytes);
+    put_source(&line.text, &device->ceiling);
+    put_quantity(&line.text, ", short by ", verdict->short_bytes);
+    if (count > TOLD_IN_FULL) {
+        pool_text_put(&line.text, "; refusals so far ");
+        pool_text_put_number(&line.text, count);
+    }
+    shim_line_end(&line);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void *shim_outcome_no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}

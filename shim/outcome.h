@@ -1,0 +1,19 @@
+/* A verdict becomes what the program sees: a CUresult and one line on stderr, or NULL and
+   ENOMEM. Nowhere else. */
+#ifndef SHIM_OUTCOME_H
+#define SHIM_OUTCOME_H
+
+#include "policy/verdict.h"
+#include "shim/device.h"
+#include "shim/driver_abi.h"
+
+/* A request on a device was not admitted. Says so (a program that asks again and again is
+   told of its first refusals, then of each power of two) and returns the result for the
+   program, always CUDA_ERROR_OUT_OF_MEMORY: its own retry depends on that code. */
+CUresult shim_outcome_refused(const char *call, const struct shim_device *device,
+                              const struct policy_verdict *verdict);
+
+/* No memory for a host request: errno is ENOMEM, the result NULL. */
+void *shim_outcome_no_memory(void);
+
+#endif

@@ -1,0 +1,178 @@
+#include "shim/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "pool/stats.h"
+#include "shim/device.h"
+#include "shim/driver_lookup.h"
+#include "shim/host.h"
+#include "shim/say.h"
+
+/* Newer than some C libraries that we are loaded under. */
+#pragma weak strerrorname_np
+
+enum { PATH_BYTES = 4096 };
+
+/* The directory that a relative path is meant for; written once, by shim_report_open(). */
+static char directory[PATH_BYTES];
+
+void shim_report_open(const struct shim_settings *settings)
+{
+    const char *path = settings->options.report;
+    if (path && path[0] != '/' && strcmp(path, "stderr") != 0 &&
+        !getcwd(directory, sizeof(directory)))
+        directory[0] = '\0';
+}
+
+static bool has_process_id(const char *path)
+{
+    return strstr(path, "%p") != NULL;
+}
+
+/* Without %p a path names one file: the process that `run` started writes it. Without
+   `run` we cannot tell who is first, and whoever ends last has the last word. */
+static bool is_ours_to_write(const struct shim_settings *settings)
+{
+    const char *path = settings->options.report;
+    if (!path)
+        return false;
+    return has_process_id(path) || settings->run_process == 0 ||
+           settings->run_process == getpid();
+}
+
+/* Expands %p. */
+static void put_path(struct pool_text *text, const char *path)
+{
+    if (path[0] != '/' && directory[0]) {
+        pool_text_put(text, directory);
+        pool_text_put(text, "/");
+    }
+    for (const char *part = strstr(path, "%p"); part; part = strstr(path, "%p")) {
+        char before[PATH_BYTES];
+        size_t length = (size_t)(part - path);
+        if (length >= sizeof(before))
+            break;
+        memcpy(before, path, length);
+        before[length] = '\0';
+        pool_text_put(text, before);
+        pool_text_put_number(text, (uint64_t)getpid());
+        path = part + 2;
+    }
+    pool_text_put(text, path);
+}
+
+static void write_file(void *context, const char *bytes, size_t length)
+{
+    const int *file = context;
+    while (length > 0) {
+        ssize_t written = write(*file, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return;
+        bytes += written;
+        length -= (size_t)written;
+    }
+}
+
+static void write_stderr(void *context, const char *bytes, size_t length)
+{
+    (void)context;
+    shim_say_raw(bytes, length);
+}
+
+static void complain(const char *path, int error)
+{
+    struct shim_line line;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, "cannot write the report to ");
+    pool_text_put(&line.text, path);
+    pool_text_put(&line.text, ": error ");
+    pool_text_put_number(&line.text, (uint64_t)error);
+    pool_text_put(&line.text, " (");
+    const char *name = strerrorname_np ? strerrorname_np(error) : NULL;
+    pool_text_put(&line.text, name ? name : "unknown");
+    pool_text_put(&line.text, ")");
+    shim_line_end(&line);
+}
+
+static struct pool_stats take_stock(void)
+{
+    struct pool_stats stats = {0};
+    struct rusage usage;
+    shim_host_report(&stats);
+    stats.driver_calls_alloc =
+        atomic_load_explicit(&shim_device_allocs, memory_order_relaxed);
+    stats.driver_calls_free =
+        atomic_load_explicit(&shim_device_frees, memory_order_relaxed);
+    stats.driver_calls_unknown_lookups = shim_lookup_unknown();
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        stats.faults_minor = (uint64_t)usage.ru_minflt;
+        stats.faults_major = (uint64_t)usage.ru_majflt;
+    }
+    return stats;
+}
+
+static void put_report(const struct shim_settings *settings, struct pool_text *text)
+{
+    struct pool_device_stats devices[SHIM_DEVICES_MOST];
+    struct pool_report report = {
+        .version = TIDEMARK_VERSION,
+        .program = program_invocation_name,
+        .retention = shim_host_retention(),
+        .process_id = (uint64_t)getpid(),
+        .stats = take_stock(),
+        .devices = devices,
+        .device_count = shim_device_report(devices),
+    };
+    if (settings->options.report_format == POLICY_REPORT_JSON)
+        pool_report_put_json(text, &report);
+    else
+        pool_report_put_text(text, &report);
+    pool_text_flush(text);
+}
+
+static void write_to_path(const struct shim_settings *settings)
+{
+    char path[PATH_BYTES];
+    struct pool_text name = {.bytes = path, .capacity = sizeof(path) - 1};
+    put_path(&name, settings->options.report);
+    path[name.length] = '\0';
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
+    if (file < 0) {
+        complain(path, errno);
+        return;
+    }
+    char buffer[4096];
+    struct pool_text text = {.bytes = buffer,
+                             .capacity = sizeof(buffer),
+                             .sink = write_file,
+                             .context = &file};
+    put_report(settings, &text);
+    close(file);
+}
+
+static void write_to_stderr(const struct shim_settings *settings)
+{
+    char buffer[4096];
+    struct pool_text text = {
+        .bytes = buffer, .capacity = sizeof(buffer), .sink = write_stderr};
+    put_report(settings, &text);
+}
+
+void shim_report_write(const struct shim_settings *settings)
+{
+    int kept = errno;
+    if (is_ours_to_write(settings)) {
+        if (strcmp(settings->options.report, "stderr") == 0)
+            write_to_stderr(settings);
+        else
+            write_to_path(settings);
+    }
+    errno = kept;
+}

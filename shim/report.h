@@ -1,0 +1,14 @@
+/* What a run tells when the program ends. No driver call, no malloc, no stdio. */
+#ifndef SHIM_REPORT_H
+#define SHIM_REPORT_H
+
+#include "shim/init.h"
+
+/* Settles where a report will go, while the working directory is still the one that a
+   relative path was meant for. */
+void shim_report_open(const struct shim_settings *settings);
+
+/* Writes the report that was asked for, if this is the process to do it. */
+void shim_report_write(const struct shim_settings *settings);
+
+#endif

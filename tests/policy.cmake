@@ -1,0 +1,5 @@
+tidemark_unit_test(test_policy_ceiling policy)
+tidemark_unit_test(test_policy_checked policy)
+tidemark_unit_test(test_policy_ledger policy)
+tidemark_unit_test(test_policy_options policy)
+tidemark_unit_test(test_policy_quantity policy)

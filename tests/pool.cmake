@@ -1,0 +1,20 @@
+tidemark_unit_test(test_pool_bins pool)
+tidemark_unit_test(test_pool_lock pool)
+tidemark_unit_test(test_pool_spans pool)
+tidemark_unit_test(test_pool_rows pool)
+tidemark_unit_test(test_pool_heap pool)
+tidemark_unit_test(test_pool_lease pool)
+tidemark_unit_test(test_pool_text pool)
+tidemark_unit_test(test_pool_stats pool)
+
+add_executable(print_report print_report.c)
+target_link_libraries(print_report PRIVATE pool)
+set_target_properties(print_report PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_test(NAME check_report_json
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/check_report_json.sh $<TARGET_FILE:print_report>)
+set_tests_properties(check_report_json PROPERTIES SKIP_RETURN_CODE 77)
+tidemark_unit_test(stress_pool_bins pool)
+tidemark_unit_test(stress_pool_heap pool)
+
+add_test(NAME model_bins COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/model/check.sh)
+set_tests_properties(model_bins PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)

@@ -1,0 +1,48 @@
+# The simulated driver, and real programs on it.
+foreach(name sim_memory sim_contexts sim_copies sim_lookups sim_knobs)
+  tidemark_unit_test(${name} ${CMAKE_DL_LIBS})
+  add_dependencies(${name} simcuda)
+  target_compile_definitions(${name} PRIVATE
+    SIMCUDA_PATH="$<TARGET_FILE:simcuda>"
+    CUDART_LOOKUPS="${CMAKE_CURRENT_SOURCE_DIR}/data/cudart13-lookups.tsv")
+endforeach()
+
+# One client by every road to the driver; without a run path, so that the environment decides
+# which driver that is.
+add_executable(alloc_steps clients/alloc_steps.c)
+target_link_libraries(alloc_steps PRIVATE tidemark_flags ${CMAKE_DL_LIBS})
+add_executable(alloc_steps_plt clients/alloc_steps.c)
+target_link_libraries(alloc_steps_plt PRIVATE tidemark_flags simcuda)
+target_compile_definitions(alloc_steps_plt PRIVATE ROUTE_PLT)
+set_target_properties(alloc_steps alloc_steps_plt PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+  SKIP_BUILD_RPATH ON)
+
+tidemark_script_test(client_alloc_steps client_alloc_steps.sh ${CMAKE_BINARY_DIR})
+foreach(client client_ffmpeg client_offload)
+  tidemark_script_test(${client} ${client}.sh ${CMAKE_BINARY_DIR})
+  tidemark_script_test(${client}_preloaded ${client}.sh ${CMAKE_BINARY_DIR})
+  set_tests_properties(${client}_preloaded PROPERTIES
+    ENVIRONMENT PRELOAD=${CMAKE_BINARY_DIR}/libtidemark.so)
+endforeach()
+tidemark_script_test(check_simcuda_names check_simcuda_names.sh
+  ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+
+find_path(TIDEMARK_CUDA_INCLUDE cuda.h HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+mark_as_advanced(TIDEMARK_CUDA_INCLUDE)
+if(TIDEMARK_CUDA_INCLUDE)
+  add_library(check_driver_abi_toolkit OBJECT check_driver_abi.c)
+  target_link_libraries(check_driver_abi_toolkit PRIVATE tidemark_flags)
+  target_include_directories(check_driver_abi_toolkit SYSTEM PRIVATE ${TIDEMARK_CUDA_INCLUDE})
+  target_compile_definitions(check_driver_abi_toolkit PRIVATE TOOLKIT)
+  add_executable(check_driver_abi check_driver_abi.c)
+  target_link_libraries(check_driver_abi PRIVATE tidemark_flags check_driver_abi_toolkit)
+  set_target_properties(check_driver_abi PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME check_driver_abi
+    COMMAND check_driver_abi ${CMAKE_SOURCE_DIR}/shim/driver_abi.h)
+else()
+  message(STATUS "No cuda.h: shim/driver_abi.h is not compared with it")
+  add_test(NAME check_driver_abi COMMAND sh -c "echo 'skipped: no cuda.h'; exit 77")
+  set_tests_properties(check_driver_abi PROPERTIES SKIP_RETURN_CODE 77)
+endif()

@@ -1,0 +1,30 @@
+# The command is tested in a folder of its own, beside a library that stands in for the real
+# one: the command takes the library from where it lies itself.
+set(TOOL_FOLDER ${CMAKE_BINARY_DIR}/tests/tool)
+
+add_library(tool_standin MODULE tool_standin.c)
+target_link_libraries(tool_standin PRIVATE tidemark_flags)
+set_target_properties(tool_standin PROPERTIES
+  PREFIX "" OUTPUT_NAME libtidemark LIBRARY_OUTPUT_DIRECTORY ${TOOL_FOLDER})
+add_custom_target(tool_copy ALL
+  COMMAND ${CMAKE_COMMAND} -E copy_if_different $<TARGET_FILE:tidemark> ${TOOL_FOLDER}/tidemark)
+add_dependencies(tool_copy tidemark tool_standin)
+
+add_executable(tool_child tool_child.c)
+# No such loader need exist: the command looks at its name.
+add_executable(tool_musl tool_child.c)
+target_link_options(tool_musl PRIVATE -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1)
+add_executable(tool_static tool_static.c)
+target_compile_options(tool_static PRIVATE -ffreestanding -fno-stack-protector -fno-pic)
+target_link_options(tool_static PRIVATE -static -nostdlib)
+foreach(program tool_child tool_musl tool_static)
+  target_link_libraries(${program} PRIVATE tidemark_flags)
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${TOOL_FOLDER})
+endforeach()
+
+tidemark_unit_test(tool_signals util)
+set_tests_properties(tool_signals PROPERTIES ENVIRONMENT TOOL_FOLDER=${TOOL_FOLDER})
+tidemark_script_test(tool_run tool_run.sh ${TOOL_FOLDER})
+tidemark_script_test(tool_strict tool_strict.sh ${TOOL_FOLDER})
+tidemark_script_test(tool_options tool_options.sh ${TOOL_FOLDER} ${PROJECT_VERSION}
+  ${CMAKE_SOURCE_DIR}/policy/options.def ${CMAKE_SOURCE_DIR}/README.md)

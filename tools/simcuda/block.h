@@ -1,0 +1,61 @@
+/* Live memory: every range that a program holds from the simulator, found by any address
+   within it in logarithmic time, and how much of each device that is. */
+#ifndef SIMCUDA_BLOCK_H
+#define SIMCUDA_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "shim/driver_abi.h"
+
+enum { SIM_BLOCK_UNIT_BYTES = 512 }; /* alignment of a block, and what it is charged in */
+
+enum sim_memory {
+    SIM_DEVICE,     /* takes memory of a device */
+    SIM_MANAGED,    /* as well: simulated as if it were always on the device */
+    SIM_PINNED,     /* host memory of ours */
+    SIM_REGISTERED, /* host memory of the program's */
+};
+
+struct sim_block {
+    uint64_t address;
+    uint64_t bytes;         /* as asked for; no access goes past it */
+    uint64_t charged_bytes; /* taken from the device; 0 for host memory */
+    enum sim_memory memory;
+    unsigned flags; /* of the call that made it */
+    CUdevice device;
+    CUcontext owner; /* with whose end it ends; NULL for stream-ordered memory */
+    unsigned long long id;
+    unsigned sync_memops;
+    LIST_ENTRY(sim_block) siblings; /* among the owner's blocks */
+};
+
+/* What a new block is to be. `address` is the program's for SIM_REGISTERED, else unused. */
+struct sim_block_request {
+    enum sim_memory memory;
+    void *address;
+    uint64_t bytes; /* above 0 */
+    unsigned flags;
+    CUdevice device;
+    CUcontext owner;
+};
+
+/* CUDA_ERROR_OUT_OF_MEMORY past the device's memory or the host's;
+   CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED when the range meets a live one. */
+CUresult sim_block_create(const struct sim_block_request *request,
+                          struct sim_block **block);
+
+void sim_block_destroy(struct sim_block *block);
+
+/* The block that holds `address`, or NULL. */
+struct sim_block *sim_block_find(uint64_t address);
+
+/* Whether one block holds all of [address, address + bytes); true for no bytes at all. */
+bool sim_block_covers(uint64_t address, uint64_t bytes);
+
+/* Of one device: what is left of it, and what programs asked for and hold. */
+uint64_t sim_block_free_bytes(CUdevice device);
+uint64_t sim_block_held_bytes(CUdevice device);
+
+#endif

@@ -1,0 +1,151 @@
+#include "tools/simcuda/context.h"
+
+#include "tools/simcuda/device.h"
+#include "tools/simcuda/names.h"
+
+enum {
+    STACK_DEPTH = 64, /* contexts pushed by one thread; past that, out of memory */
+    DEFAULT_STACK_BYTES = 1024,
+    DEFAULT_FIFO_BYTES = 1 << 20,
+    DEFAULT_HEAP_BYTES = 8 << 20,
+};
+
+static _Thread_local struct {
+    CUcontext contexts[STACK_DEPTH];
+    unsigned depth;
+} stack;
+
+CUcontext sim_context_new(CUdevice device, unsigned flags, bool primary)
+{
+    static uint64_t context_count;
+    CUcontext context = sim_object_create(SIM_CONTEXT, sizeof *context, NULL);
+    if (context == NULL)
+        return NULL;
+    LIST_INIT(&context->objects);
+    LIST_INIT(&context->blocks);
+    context->device = device;
+    context->live = true;
+    context->primary = primary;
+    context->flags = flags;
+    context->id = ++context_count;
+    context->limits[CU_LIMIT_STACK_SIZE] = DEFAULT_STACK_BYTES;
+    context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = DEFAULT_FIFO_BYTES;
+    context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = DEFAULT_HEAP_BYTES;
+    return context;
+}
+
+void sim_context_end(CUcontext context)
+{
+    while (!LIST_EMPTY(&context->objects))
+        sim_object_destroy(LIST_FIRST(&context->objects));
+    while (!LIST_EMPTY(&context->blocks))
+        sim_block_destroy(LIST_FIRST(&context->blocks));
+    context->live = false;
+}
+
+CUcontext sim_context_current(void)
+{
+    return stack.depth > 0 ? stack.contexts[stack.depth - 1] : NULL;
+}
+
+CUresult sim_context_check(CUcontext context)
+{
+    if (!sim_object_is(context, SIM_CONTEXT))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return context->live ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult sim_context_push(CUcontext context)
+{
+    CUresult result = sim_context_check(context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (stack.depth == STACK_DEPTH)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stack.contexts[stack.depth++] = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_context_pop(CUcontext *context)
+{
+    if (stack.depth == 0)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context != NULL)
+        *context = sim_context_current();
+    stack.depth--;
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_context_set_current(CUcontext context)
+{
+    if (context == NULL) {
+        if (stack.depth > 0)
+            stack.depth--;
+        return CUDA_SUCCESS;
+    }
+    if (stack.depth == 0)
+        return sim_context_push(context);
+    CUresult result = sim_context_check(context);
+    if (result == CUDA_SUCCESS)
+        stack.contexts[stack.depth - 1] = context;
+    return result;
+}
+
+CUresult sim_context_get_current(CUcontext *context)
+{
+    if (context == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *context = sim_context_current();
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_context_create(CUcontext *context, unsigned flags, CUdevice device)
+{
+    if (context == NULL || (flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!sim_device_exists(device))
+        return CUDA_ERROR_INVALID_DEVICE;
+    if (stack.depth == STACK_DEPTH)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUcontext created = sim_context_new(device, flags, false);
+    if (created == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *context = created;
+    return sim_context_push(created);
+}
+
+/* The extras of 11040 and 12050 share a device among contexts, which is not simulated. */
+CUresult sim_context_create_v3(CUcontext *context,
+                               struct CUexecAffinityParam_st *affinity,
+                               int affinity_count, unsigned flags, CUdevice device)
+{
+    if (affinity != NULL || affinity_count != 0)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return sim_context_create(context, flags, device);
+}
+
+CUresult sim_context_create_v4(CUcontext *context, CUctxCreateParams *extras,
+                               unsigned flags, CUdevice device)
+{
+    if (extras == NULL)
+        return sim_context_create(context, flags, device);
+    if (extras->cigParams != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return sim_context_create_v3(context, extras->execAffinityParams,
+                                 extras->numExecAffinityParams, flags, device);
+}
+
+/* Other threads keep the destroyed context on their stacks, and are told when they use
+ * it. */
+CUresult sim_context_destroy(CUcontext context)
+{
+    CUresult result = sim_context_check(context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (context->primary)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (sim_context_current() == context)
+        stack.depth--;
+    sim_context_end(context);
+    return CUDA_SUCCESS;
+}

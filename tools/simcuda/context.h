@@ -1,0 +1,41 @@
+/* Contexts: what each owns, and which is current to the calling thread. */
+#ifndef SIMCUDA_CONTEXT_H
+#define SIMCUDA_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "tools/simcuda/block.h"
+#include "tools/simcuda/object.h"
+
+enum { SIM_LIMIT_COUNT = CU_LIMIT_MALLOC_HEAP_SIZE + 1 }; /* of cuCtxSetLimit */
+
+/* Never freed, so that a handle that outlives its context is known for what it is. */
+struct CUctx_st {
+    struct sim_object object;
+    LIST_HEAD(, sim_object) objects; /* streams, events, modules, functions */
+    LIST_HEAD(, sim_block) blocks;   /* memory; stream-ordered memory has no owner */
+    CUdevice device;
+    bool live;
+    bool primary;
+    unsigned flags;
+    uint64_t id;
+    size_t limits[SIM_LIMIT_COUNT];
+    int cache_preference;
+    int bank_size;
+};
+
+/* A live context that is current to nobody; NULL when memory is out. */
+CUcontext sim_context_new(CUdevice device, unsigned flags, bool primary);
+
+/* Ends all that the context owns, and the context. */
+void sim_context_end(CUcontext context);
+
+/* The top of the calling thread's stack, live or not; NULL when it is empty. */
+CUcontext sim_context_current(void);
+
+/* CUDA_SUCCESS for a live context, else what the driver calls that kind of mistake. */
+CUresult sim_context_check(CUcontext context);
+
+#endif

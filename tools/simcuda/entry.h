@@ -1,0 +1,40 @@
+/* What surrounds the work of every exported function: one lock around all of it, so that
+   workers are plain sequential code; the count of calls; what must hold first; the log. */
+#ifndef SIMCUDA_ENTRY_H
+#define SIMCUDA_ENTRY_H
+
+#include <stdint.h>
+
+#include "shim/driver_abi.h"
+
+enum sim_call {
+#define DONE(symbol, base, since, stream, need, worker, parameters, arguments)           \
+    SIM_CALL_##symbol,
+#define REFUSED(symbol, base, since, stream) SIM_CALL_##symbol,
+#include "tools/simcuda/names.def"
+#undef DONE
+#undef REFUSED
+    SIM_CALL_COUNT
+};
+
+enum sim_need {
+    SIM_NEED_NOTHING,
+    SIM_NEED_DRIVER,  /* cuInit succeeded in this process */
+    SIM_NEED_CONTEXT, /* and a context is current to the thread */
+    SIM_NEED_KERNELS, /* and SIMCUDA_KERNELS=skip */
+};
+
+/* Takes the lock, counts the call, and says what is missing, if anything. */
+CUresult sim_entry_begin(enum sim_call call, enum sim_need need);
+
+/* Logs the call, gives the lock back, and returns `result`. */
+CUresult sim_entry_end(enum sim_call call, CUresult result);
+
+/* How often `symbol` was called; 0 for a name that is not exported. */
+uint64_t sim_entry_call_count(const char *symbol);
+
+/* For the few who look at the state from outside a call. */
+void sim_entry_lock(void);
+void sim_entry_unlock(void);
+
+#endif

@@ -1,0 +1,111 @@
+#include "tools/simcuda/knobs.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/quantity.h"
+#include "tools/simcuda/log.h"
+
+enum { MEM_UNIT_BYTES = 512 }; /* the least that an allocation takes */
+
+static struct sim_knobs values;
+static bool all_valid = true;
+
+const struct sim_knobs *const sim_knobs = &values;
+
+static bool parse_BYTES(const char *text, uint64_t *bytes)
+{
+    uint64_t parsed;
+    if (!policy_quantity_parse_bytes(text, &parsed) || parsed < MEM_UNIT_BYTES)
+        return false;
+    *bytes = parsed;
+    return true;
+}
+
+static bool parse_COUNT(const char *text, int *count)
+{
+    char *end;
+    unsigned long parsed = strtoul(text, &end, 10);
+    /* strtoul() takes signs and spaces, which are no number here. */
+    if (*text < '0' || *text > '9' || *end != '\0' || parsed > SIM_DEVICE_LIMIT)
+        return false;
+    *count = (int)parsed;
+    return true;
+}
+
+static bool parse_KERNELS(const char *text, bool *skip)
+{
+    *skip = strcmp(text, "skip") == 0;
+    return *skip || strcmp(text, "refuse") == 0;
+}
+
+static bool parse_APPEND(const char *path, int *descriptor)
+{
+    *descriptor = -1;
+    if (*path == '\0')
+        return true;
+    *descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    return *descriptor >= 0;
+}
+
+static bool is_knob(const char *assignment)
+{
+    static const char *const environments[] = {
+#define KNOB(field, type, initial, environment, rule, help) environment "=",
+#include "tools/simcuda/knobs.def"
+#undef KNOB
+    };
+    for (size_t i = 0; i < sizeof environments / sizeof *environments; i++)
+        if (strncmp(assignment, environments[i], strlen(environments[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A misspelt knob would otherwise be a silent default. */
+static void report_unknown(void)
+{
+    static const char prefix[] = "SIMCUDA_";
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        if (strncmp(*entry, prefix, sizeof prefix - 1) != 0 || is_knob(*entry))
+            continue;
+        all_valid = false;
+        sim_log_say("simcuda: %s: no such knob; there are"
+#define KNOB(field, type, initial, environment, rule, help) " " environment
+#include "tools/simcuda/knobs.def"
+#undef KNOB
+                    "\n",
+                    *entry);
+    }
+}
+
+static const char *text_of(const char *environment, const char *initial)
+{
+    const char *text = getenv(environment);
+    return text != NULL ? text : initial;
+}
+
+static void judge(const char *environment, const char *rule, const char *help, bool valid)
+{
+    if (valid)
+        return;
+    all_valid = false;
+    sim_log_say("simcuda: %s=%s: must be %s (%s)\n", environment,
+                text_of(environment, ""), rule, help);
+}
+
+void sim_knobs_read(void)
+{
+#define KNOB(field, type, initial, environment, rule, help)                              \
+    judge(environment, rule, help,                                                       \
+          parse_##type(text_of(environment, initial), &values.field));
+#include "tools/simcuda/knobs.def"
+#undef KNOB
+    report_unknown();
+}
+
+bool sim_knobs_valid(void)
+{
+    return all_valid;
+}

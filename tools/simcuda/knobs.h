@@ -1,0 +1,31 @@
+/* The simulator's settings, read once from the environment. A value that breaks its rule
+   is said on standard error and makes cuInit fail: never a silent default. */
+#ifndef SIMCUDA_KNOBS_H
+#define SIMCUDA_KNOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIM_DEVICE_LIMIT = 16 }; /* SIMCUDA_DEVICES at most */
+
+typedef uint64_t sim_knob_BYTES;
+typedef int sim_knob_COUNT;
+typedef bool sim_knob_KERNELS; /* true: skip */
+typedef int sim_knob_APPEND;   /* a descriptor; -1: none */
+
+struct sim_knobs {
+#define KNOB(field, type, initial, environment, rule, help) sim_knob_##type field;
+#include "tools/simcuda/knobs.def"
+#undef KNOB
+};
+
+/* Written once, by sim_knobs_read(). */
+extern const struct sim_knobs *const sim_knobs;
+
+/* Reads every knob; before anything else asks for one. */
+void sim_knobs_read(void);
+
+/* Whether every SIMCUDA_ name in the environment was a knob with a good value. */
+bool sim_knobs_valid(void);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the simulator tells tests about itself, beside what any driver tells. Look these
+   up with dlsym: a real driver does not have them. */
+#ifndef SIMCUDA_SIMCUDA_H
+#define SIMCUDA_SIMCUDA_H
+
+#include <stdint.h>
+
+/* Bytes that programs hold of a device now, as they asked for them: linear, managed and
+   stream-ordered memory, without rounding. 0 for a device that does not exist. */
+uint64_t simcuda_oracle_bytes(int device);
+
+/* How often an exported symbol was called, refused calls included. */
+uint64_t simcuda_oracle_calls(const char *symbol);
+
+#endif

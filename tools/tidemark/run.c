@@ -1,0 +1,235 @@
+/* `tidemark run`: reads the command line, refuses what would not do as asked before
+   anything starts, and ends as the program ended. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "policy/options.h"
+#include "tools/tidemark/environment.h"
+#include "tools/tidemark/install.h"
+#include "tools/tidemark/launch.h"
+#include "tools/tidemark/say.h"
+#include "tools/tidemark/signals.h"
+#include "tools/tidemark/target.h"
+#include "tools/tidemark/usage.h"
+#include "tools/tidemark/verb.h"
+
+/* What getopt_long answers: past every character, then the options of the table by row. */
+enum {
+    ANSWER_HELP = 256,
+    ANSWER_STRICT,
+    ANSWER_SIM,
+    ANSWER_ROW,
+};
+
+enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 3 };
+
+struct request {
+    struct launch launch;
+    bool help;
+    bool sim;
+    bool is_malformed; /* some value is, which was said */
+};
+
+static void print_help(void)
+{
+    puts("usage: tidemark run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+         "\n"
+         "Runs PROGRAM with libtidemark.so preloaded, and ends as it ends.\n"
+         "\n"
+         "Options:");
+    for (size_t i = 0; i < POLICY_OPTION_COUNT; i++) {
+        const struct policy_option_row *row = &policy_option_rows[i];
+        if (row->flag[0] != '\0')
+            printf("  --%s %s\n      %s (default: %s)\n", row->flag, row->argument,
+                   row->help, row->initial);
+    }
+    puts("  --strict\n"
+         "      exit 126 if the library cannot be, or was not, loaded into PROGRAM\n"
+         "  --sim\n"
+         "      use the simulated CUDA driver where there is no GPU\n"
+         "  --help\n"
+         "      print this\n"
+         "\n"
+         "Each value has an environment variable too: `tidemark options` lists them.\n"
+         "Signals sent to the command are passed on. `tidemark --help` has the exit\n"
+         "codes.");
+}
+
+static void list_options(struct option options[LONG_OPTION_COUNT + 1])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+        if (policy_option_rows[i].flag[0] != '\0')
+            options[count++] = (struct option){
+                policy_option_rows[i].flag, required_argument, NULL, ANSWER_ROW + (int)i};
+    options[count++] = (struct option){"strict", no_argument, NULL, ANSWER_STRICT};
+    options[count++] = (struct option){"sim", no_argument, NULL, ANSWER_SIM};
+    options[count++] = (struct option){"help", no_argument, NULL, ANSWER_HELP};
+    options[count] = (struct option){0};
+}
+
+/* False when the command line cannot be understood, which has then been said. */
+static bool read_command_line(int argc, char **argv, struct request *request)
+{
+    struct option options[LONG_OPTION_COUNT + 1];
+    int answer;
+
+    list_options(options);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, "+:", options, NULL)) != -1) {
+        if (answer == '?' || answer == ':') {
+            usage_refuse_option(answer, argv, options);
+            return false;
+        }
+        if (answer == ANSWER_HELP)
+            request->help = true;
+        else if (answer == ANSWER_STRICT)
+            request->launch.strict = true;
+        else if (answer == ANSWER_SIM)
+            request->sim = true;
+        else
+            request->launch.option_texts[answer - ANSWER_ROW] = optarg;
+    }
+    request->launch.program = argv + optind;
+    if (!request->help && optind == argc) {
+        say("run: no program is named; `tidemark run --help` shows how");
+        return false;
+    }
+    return true;
+}
+
+/* A policy_option_lookup: the command line goes before the environment. */
+static const char *look_up_text(void *context, const char *name)
+{
+    const struct request *request = context;
+
+    for (size_t i = 0; i < POLICY_OPTION_COUNT; i++)
+        if (request->launch.option_texts[i] != NULL &&
+            strcmp(policy_option_rows[i].environment, name) == 0)
+            return request->launch.option_texts[i];
+    return environment_lookup(NULL, name);
+}
+
+/* A policy_option_complaint: names the value by where it was written. */
+static void complain(void *context, const struct policy_option_row *row, const char *text)
+{
+    struct request *request = context;
+
+    if (request->launch.option_texts[row - policy_option_rows] != NULL)
+        say("--%s=%s: must be %s", row->flag, text, row->rule);
+    else
+        environment_complain(row, text);
+    request->is_malformed = true;
+}
+
+static bool values_are_well_formed(struct request *request)
+{
+    struct policy_options options;
+    struct policy_option_value values[POLICY_OPTION_COUNT];
+
+    policy_options_read(&options, values, look_up_text, complain, request, NULL);
+    return !request->is_malformed;
+}
+
+/* The program may change its directory before it reports. False, and said, when the one
+   we are in has no name. */
+static bool make_report_absolute(const char **text)
+{
+    char *path;
+
+    if (*text == NULL || **text == '/' || strcmp(*text, "none") == 0 ||
+        strcmp(*text, "stderr") == 0)
+        return true;
+    char *folder = getcwd(NULL, 0);
+    if (folder == NULL || asprintf(&path, "%s/%s", folder, *text) == -1) {
+        say("--report=%s: the current directory: %s", *text, strerror(errno));
+        return false;
+    }
+    free(folder);
+    *text = path;
+    return true;
+}
+
+/* --sim. False, and said, when the simulated driver is needed and missing. */
+static bool prepare_driver(const char *library)
+{
+    char simulation[PATH_MAX];
+
+    if (access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0) {
+        say("--sim: there is a GPU here, so its own driver is used");
+        return true;
+    }
+    if (!install_find_simulation(library, simulation))
+        return false;
+    environment_search_first(simulation);
+    return true;
+}
+
+/* Everything that has to be right before the program starts; the exit code otherwise. */
+static enum verb_exit prepare(struct request *request)
+{
+    struct launch *launch = &request->launch;
+    char library[PATH_MAX], reason[TARGET_REASON_BYTES];
+
+    if (!values_are_well_formed(request))
+        return VERB_USAGE;
+    environment_warn_unknown();
+    if (!install_find_library(library))
+        return VERB_CANNOT_EXECUTE;
+    if (request->sim && !prepare_driver(library))
+        return VERB_USAGE;
+    if (!target_takes_preload(launch->program[0], reason)) {
+        say("%s %s: the preload has no effect", launch->program[0], reason);
+        if (launch->strict)
+            return VERB_CANNOT_EXECUTE;
+    }
+    if (!make_report_absolute(&launch->option_texts[POLICY_OPTION_report]))
+        return VERB_CANNOT_EXECUTE;
+    environment_preload(library);
+    environment_set_options(launch->option_texts);
+    return VERB_DONE;
+}
+
+/* What a shell makes of the status of its child, it makes of ours as well. */
+static int end_like_program(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    /* The program has left a core file where that was wanted. */
+    prctl(PR_SET_DUMPABLE, 0);
+    signals_suffer(WTERMSIG(status));
+    /* The first process of a container outlives its signals. */
+    return 128 + WTERMSIG(status);
+}
+
+int verb_run(int argc, char **argv)
+{
+    struct request request = {.help = false};
+
+    if (!read_command_line(argc, argv, &request))
+        return VERB_USAGE;
+    if (request.help) {
+        print_help();
+        return VERB_DONE;
+    }
+    enum verb_exit obstacle = prepare(&request);
+    if (obstacle != VERB_DONE)
+        return (int)obstacle;
+
+    struct launch_end end = launch_program(&request.launch);
+    if (end.outcome == LAUNCH_UNANSWERED)
+        return VERB_CANNOT_EXECUTE;
+    if (end.outcome == LAUNCH_ENDED)
+        return end_like_program(end.code);
+    say("%s: %s", request.launch.program[0], strerror(end.code));
+    return end.code == ENOENT ? VERB_NOT_FOUND : VERB_CANNOT_EXECUTE;
+}
