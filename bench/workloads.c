@@ -135,16 +135,16 @@ static void release_all(void)
 
 static void bind_plain(void)
 {
-    make_definitions(0, DEFINITIONS);
     make_mirror(malloc(MIRROR_BYTES));
+    make_definitions(0, DEFINITIONS);
     make_arguments();
     release_all();
 }
 
 static void bind_calloc(void)
 {
-    make_definitions(0, DEFINITIONS);
     make_mirror(calloc(1, MIRROR_BYTES));
+    make_definitions(0, DEFINITIONS);
     make_arguments();
     release_all();
 }

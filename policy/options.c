@@ -27,6 +27,10 @@ enum {
 #define RULE_BYTES    "a size of at least 1 byte"
 #define RULE_REPORT   "none, stderr or a file name"
 #define RULE_FORMAT   "text or json"
+#define RULE_DURATION "never, or a whole number followed by ms, s, m or h"
+#define RULE_SHARE    "none, a size, or a percentage above 0 and at most 100"
+#define RULE_HUGEPAGE "auto, never or always"
+#define RULE_SCOPE    "tree or exec"
 #define RULE_DEEPBIND "clear or keep"
 
 // clang-format off
@@ -106,6 +110,45 @@ static bool parse_REPORT(const char *text, void *field)
     return true;
 }
 
+static bool parse_DURATION(const char *text, void *field)
+{
+    uint64_t ms = UINT64_MAX;
+    if (strcmp(text, "never") != 0 && !policy_quantity_parse_duration(text, &ms))
+        return false;
+    *(policy_option_DURATION *)field = ms;
+    return true;
+}
+
+static bool parse_SHARE(const char *text, void *field)
+{
+    struct policy_ceiling_request share = {.kind = POLICY_CEILING_NONE};
+    if (strcmp(text, "none") == 0)
+        share.kind = POLICY_CEILING_NONE;
+    else if (policy_quantity_parse_bytes(text, &share.bytes))
+        share.kind = POLICY_CEILING_BYTES;
+    else if (policy_quantity_parse_percent(text, &share.share))
+        share.kind = POLICY_CEILING_PERCENT;
+    else
+        return false;
+    *(policy_option_SHARE *)field = share;
+    return true;
+}
+
+static bool parse_HUGEPAGE(const char *text, void *field)
+{
+    static const struct word words[] = {
+        {"auto", POLICY_HUGE_AUTO},
+        {"never", POLICY_HUGE_NEVER},
+        {"always", POLICY_HUGE_ALWAYS},
+        {NULL, 0},
+    };
+    unsigned value;
+    if (!read_word(text, words, &value))
+        return false;
+    *(policy_option_HUGEPAGE *)field = (enum policy_huge_pages)value;
+    return true;
+}
+
 static bool parse_FORMAT(const char *text, void *field)
 {
     static const struct word words[] = {
@@ -117,6 +160,17 @@ static bool parse_FORMAT(const char *text, void *field)
     if (!read_word(text, words, &value))
         return false;
     *(policy_option_FORMAT *)field = (enum policy_report_form)value;
+    return true;
+}
+
+static bool parse_SCOPE(const char *text, void *field)
+{
+    static const struct word words[] = {
+        {"tree", POLICY_SCOPE_TREE}, {"exec", POLICY_SCOPE_EXEC}, {NULL, 0}};
+    unsigned value;
+    if (!read_word(text, words, &value))
+        return false;
+    *(policy_option_SCOPE *)field = (enum policy_scope)value;
     return true;
 }
 

@@ -11,6 +11,8 @@
 #include "policy/ceiling.h"
 #include "policy/quantity.h"
 
+enum policy_huge_pages { POLICY_HUGE_AUTO, POLICY_HUGE_NEVER, POLICY_HUGE_ALWAYS };
+enum policy_scope { POLICY_SCOPE_TREE, POLICY_SCOPE_EXEC };
 enum policy_report_form { POLICY_REPORT_TEXT, POLICY_REPORT_JSON };
 
 /* A SWITCH reads on, off, 1, 0, yes, no, true, false; REPORT keeps the text, NULL for
@@ -21,6 +23,10 @@ typedef struct policy_fraction policy_option_FRACTION;
 typedef uint64_t policy_option_BYTES;
 typedef const char *policy_option_REPORT;
 typedef enum policy_report_form policy_option_FORMAT;
+typedef uint64_t policy_option_DURATION; /* milliseconds; UINT64_MAX: never */
+typedef struct policy_ceiling_request policy_option_SHARE; /* NONE, BYTES or PERCENT */
+typedef enum policy_huge_pages policy_option_HUGEPAGE;
+typedef enum policy_scope policy_option_SCOPE;
 typedef bool policy_option_DEEPBIND; /* true: clear */
 
 struct policy_options {

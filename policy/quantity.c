@@ -149,6 +149,41 @@ static wide scaled_share(struct policy_fraction fraction, uint64_t bytes)
     return (wide)fraction.numerator * bytes;
 }
 
+/* Whether `text` is exactly `unit`. */
+static bool is_unit(const char *text, const char *unit)
+{
+    while (*text == *unit && *unit != '\0') {
+        text++;
+        unit++;
+    }
+    return *text == *unit;
+}
+
+bool policy_quantity_parse_duration(const char *text, uint64_t *ms)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    const char *cursor = text;
+    uint64_t count, product;
+    if (!scan_whole(&cursor, &count) || cursor == text)
+        return false;
+    if (count == 0 && *cursor == '\0') {
+        *ms = 0;
+        return true;
+    }
+    for (unsigned i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (!is_unit(cursor, units[i].unit))
+            continue;
+        if (!policy_checked_multiply(count, units[i].ms, &product))
+            return false;
+        *ms = product;
+        return true;
+    }
+    return false;
+}
+
 uint64_t policy_quantity_share_up(struct policy_fraction fraction, uint64_t bytes)
 {
     wide scaled = scaled_share(fraction, bytes);

@@ -34,6 +34,10 @@ POLICY_MUST_CHECK bool policy_quantity_parse_fraction(const char *text,
 POLICY_MUST_CHECK bool policy_quantity_parse_percent(const char *text,
                                                      struct policy_fraction *fraction);
 
+/* Reads a time in whole units, "250ms", "10s", "5m", "1h" or "0", as milliseconds; false, and
+   *ms untouched, for anything else. */
+POLICY_MUST_CHECK bool policy_quantity_parse_duration(const char *text, uint64_t *ms);
+
 /* ceil(fraction * bytes) and floor(fraction * bytes), exactly; fraction at most 1. */
 uint64_t policy_quantity_share_up(struct policy_fraction fraction, uint64_t bytes);
 uint64_t policy_quantity_share_down(struct policy_fraction fraction, uint64_t bytes);

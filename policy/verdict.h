@@ -10,6 +10,11 @@
     KIND(POLICY_ADMITTED, "admitted")                                                    \
     KIND(POLICY_OVER_CEILING, "over the ceiling")                                        \
     KIND(POLICY_SIZE_OVERFLOW, "the sum of bytes cannot be represented")                 \
+    KIND(POLICY_OVER_CAPACITY, "over the capacity")                                      \
+    KIND(POLICY_ADDRESS_BEYOND, "the address cannot be represented")                     \
+    KIND(POLICY_MALFORMED, "malformed")                                                  \
+    KIND(POLICY_GROWING_POOL,                                                            \
+         "a pool that grows in pieces cannot promise the limit that the device reports") \
     KIND(POLICY_DRIVER_REFUSED,                                                          \
          "refused by the driver: fragmentation or use that cannot be seen from here")
 

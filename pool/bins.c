@@ -19,7 +19,7 @@
 #define INDEX_MASK ((UINT64_C(1) << POOL_INDEX_BITS) - 1)
 #define COUNT_ONE  (UINT64_C(1) << POOL_INDEX_BITS)
 #define COUNT_MASK ((uint64_t)POOL_BIN_MOST << POOL_INDEX_BITS)
-#define TAG_SHIFT  (POOL_INDEX_BITS + POOL_BIN_COUNT_BITS)
+#define TAG_SHIFT  POOL_BIN_TAG_SHIFT
 #define TAG_ONE    (UINT64_C(1) << TAG_SHIFT)
 #define TAG_TOP    (UINT64_C(1) << 63)
 
@@ -70,6 +70,11 @@ uint32_t pool_bin_pop(struct pool_bin *bin, struct pool_record *records)
     return 0;
 }
 
+uint32_t pool_bin_peek(const struct pool_bin *bin)
+{
+    return head_index(atomic_load_explicit(&bin->head, memory_order_relaxed)); /* B */
+}
+
 bool pool_bin_push(struct pool_bin *bin, struct pool_record *records, uint32_t index)
 {
     uint64_t head = atomic_load_explicit(&bin->head, memory_order_relaxed); /* A */
@@ -108,11 +113,6 @@ uint32_t pool_bin_drain(struct pool_bin *bin)
     return 0;
 }
 
-uint32_t pool_bin_idle(const struct pool_bin *bin)
-{
-    return head_count(atomic_load_explicit(&bin->head, memory_order_relaxed)); /* C */
-}
-
 uint64_t pool_bin_popped(const struct pool_bin *bin)
 {
     uint64_t head = atomic_load_explicit(&bin->head, memory_order_relaxed); /* C */
@@ -123,4 +123,12 @@ uint64_t pool_bin_popped(const struct pool_bin *bin)
     uint64_t changes = (turns << 32) + tag;
     uint64_t taken = (changes - head_count(head)) / 2;
     return taken - bin->drained;
+}
+
+uint32_t pool_bin_unneeded(struct pool_bin *bin)
+{
+    uint32_t low = atomic_load_explicit(&bin->low, memory_order_relaxed); /* C */
+    uint32_t idle = pool_bin_idle(bin);
+    atomic_store_explicit(&bin->low, idle, memory_order_relaxed); /* C */
+    return low < idle ? low : idle;
 }

@@ -17,7 +17,9 @@
 
 enum {
     POOL_BIN_COUNT_BITS = 12,
+    POOL_BIN_TAG_SHIFT = POOL_INDEX_BITS + POOL_BIN_COUNT_BITS,
     POOL_BIN_MOST = (1 << POOL_BIN_COUNT_BITS) - 1, /* idle blocks of a bin */
+    POOL_BIN_LOOK = 16,  /* changes from one look at the clock to the next */
     POOL_BIN_TRIES = 64, /* lost races before a caller takes the road under the lock */
 };
 
@@ -35,6 +37,9 @@ struct pool_bin {
 /* Takes an idle block; 0 when there is none or the race was lost POOL_BIN_TRIES times. */
 uint32_t pool_bin_pop(struct pool_bin *bin, struct pool_record *records);
 
+/* The block that the next pop would take, if nobody came before: a hint. 0: none. */
+uint32_t pool_bin_peek(const struct pool_bin *bin);
+
 /* Makes `index` idle. False when the bin is full or the race was lost POOL_BIN_TRIES
    times: the caller still owns the block. */
 bool pool_bin_push(struct pool_bin *bin, struct pool_record *records, uint32_t index);
@@ -43,8 +48,33 @@ bool pool_bin_push(struct pool_bin *bin, struct pool_record *records, uint32_t i
    there is none or the race was lost POOL_BIN_TRIES times. */
 uint32_t pool_bin_drain(struct pool_bin *bin);
 
-/* How many blocks are idle; may run at any time. */
-uint32_t pool_bin_idle(const struct pool_bin *bin);
+/* Whether it is time to look: true after one change in `interval`. Which ones is scattered by
+   the golden ratio: a caller that asks after its pops meets a rhythm of changes, two blocks
+   out and two back, and would never meet every sixteenth. A figure of the head, so relaxed. */
+static inline bool pool_bin_due_every(const struct pool_bin *bin, uint32_t interval)
+{
+    uint64_t head = atomic_load_explicit(&bin->head, memory_order_relaxed);
+    uint32_t scattered =
+        (uint32_t)(head >> POOL_BIN_TAG_SHIFT) * UINT32_C(0x9e3779b1); /* 2^32 / 1.618 */
+    return (uint64_t)scattered * interval >> 32 == 0;
+}
+
+/* Whether it is time to look at the clock. */
+static inline bool pool_bin_due(const struct pool_bin *bin)
+{
+    return pool_bin_due_every(bin, POOL_BIN_LOOK);
+}
+
+/* How many blocks nobody needed since the last call; starts the next window. The caller holds
+   a lock. */
+uint32_t pool_bin_unneeded(struct pool_bin *bin);
+
+/* How many blocks are idle; may run at any time. A figure of the head, so relaxed. */
+static inline uint32_t pool_bin_idle(const struct pool_bin *bin)
+{
+    uint64_t head = atomic_load_explicit(&bin->head, memory_order_relaxed);
+    return (uint32_t)(head >> POOL_INDEX_BITS) & POOL_BIN_MOST;
+}
 
 /* How many blocks were ever taken by pop. */
 uint64_t pool_bin_popped(const struct pool_bin *bin);

@@ -1,12 +1,19 @@
 #include "pool/heap.h"
 
+#include <string.h>
+
 #include "policy/must.h"
+
+/* Memory order
+   [A] Figures, and the beginning of a window, which is handed from one thread to another by
+       nothing else: whoever exchanges it does the work of the window, under the locks. */
 
 enum {
     BASE_SHIFT = 21,      /* strides begin where a huge page can */
     AREA_SHIFT_MOST = 36, /* 64 GiB packed, and as much for each row */
     AREA_SHIFT_LEAST =
         30, /* below 1 GiB each, retention is not worth its address space */
+    MOVE_LEAST_BYTES = 2 << 20, /* below, copying costs less than a system call */
     PACKED_MOST = POOL_SPAN_MOST_GRANULES << POOL_GRANULE_SHIFT,
 };
 
@@ -33,6 +40,8 @@ static bool open_at(struct pool_heap *heap, const struct pool_source *source,
     pool_spans_open(&heap->spans, heap->base, granules, records, source);
     pool_rows_open(&heap->rows, heap->rows_base, shift, records + granules, source);
     heap->bytes = bytes;
+    heap->tuning.decay_ms = UINT64_MAX;
+    POOL_SET(heap, most_bytes, area);
     return true;
 
 release_records:
@@ -46,6 +55,18 @@ bool pool_heap_open(struct pool_heap *heap, const struct pool_source *source)
         if (open_at(heap, source, shift))
             return true;
     return false;
+}
+
+/* A figure. */
+static void note_returned(struct pool_heap *heap, size_t bytes)
+{
+    atomic_fetch_add_explicit(&heap->returned_bytes, bytes, memory_order_relaxed); /* A */
+}
+
+static void note_high_water(struct pool_heap *heap)
+{
+    atomic_store_explicit(&heap->high_water_bytes, pool_heap_read(heap).high_water_bytes,
+                          memory_order_relaxed); /* A */
 }
 
 static uint32_t pages_of(size_t bytes)
@@ -83,12 +104,49 @@ static struct pool_record *record_of(const struct pool_heap *heap, const void *a
                                   : &heap->spans.records[index];
 }
 
+/* Gives back what age or the limit says. One thread does it for each window; others go on. */
+static void look_at_clock(struct pool_heap *heap)
+{
+    if (!heap->spans.source->now_ms)
+        return;
+    uint64_t now = heap->spans.source->now_ms();
+    uint64_t began = atomic_load_explicit(&heap->aged_ms, memory_order_relaxed); /* A */
+    /* Another thread may have read the clock later and begun the window already. */
+    if (now < began || now - began < heap->tuning.decay_ms ||
+        !atomic_compare_exchange_strong_explicit(&heap->aged_ms, &began, now,
+                                                 memory_order_relaxed, /* A */
+                                                 memory_order_relaxed))
+        return;
+    note_high_water(heap);
+    note_returned(heap, pool_spans_age(&heap->spans) + pool_rows_age(&heap->rows));
+}
+
+/* Bins count blocks by their class, and a block may be up to a quarter longer: stock is taken
+   only where that decides. */
+static bool is_over(struct pool_heap *heap, uint64_t limit_bytes)
+{
+    size_t packed = pool_spans_idle_bytes(&heap->spans);
+    size_t rows = pool_rows_idle_bytes(&heap->rows);
+    if (packed + rows > limit_bytes)
+        return true;
+    return packed + packed / 4 + rows > limit_bytes &&
+           pool_heap_read(heap).idle_bytes > limit_bytes;
+}
+
+static void keep_limit(struct pool_heap *heap)
+{
+    if (heap->tuning.retain_bytes && is_over(heap, heap->tuning.retain_bytes()))
+        (void)pool_heap_trim(heap);
+}
+
 static void *claim_span(struct pool_heap *heap, size_t bytes, bool *fresh)
 {
     uint32_t index = pool_spans_claim(&heap->spans, granules_of(bytes), fresh);
     if (!index)
         return NULL;
     POOL_SET(&heap->spans.records[index], pages, pages_of(bytes));
+    if (__builtin_expect(pool_spans_due(&heap->spans, index), 0))
+        look_at_clock(heap);
     return heap->base + ((size_t)index << POOL_GRANULE_SHIFT);
 }
 
@@ -98,13 +156,11 @@ static void *claim_row(struct pool_heap *heap, size_t bytes, bool *fresh)
     if (!index)
         return NULL;
     POOL_SET(&heap->rows.records[index], pages, pages_of(bytes));
+    if (*fresh)
+        POOL_SET(&heap->spans, dense, true);
+    if (pool_rows_due(&heap->rows, index))
+        look_at_clock(heap);
     return pool_rows_address(&heap->rows, index);
-}
-
-/* Also the limit that keeps the sums above from wrapping. */
-static bool too_large(const struct pool_heap *heap, size_t bytes)
-{
-    return bytes > heap->bytes / (1 + POOL_ROW_COUNT);
 }
 
 static void *spill(struct pool_heap *heap)
@@ -116,20 +172,31 @@ static void *spill(struct pool_heap *heap)
 void *pool_heap_claim(struct pool_heap *heap, size_t bytes, bool *fresh)
 {
     *fresh = false;
-    if (too_large(heap, bytes))
+    if (bytes > POOL_GET(heap, most_bytes))
         return spill(heap);
     void *block = bytes <= PACKED_MOST ? claim_span(heap, bytes, fresh)
                                        : claim_row(heap, bytes, fresh);
     return block ? block : spill(heap);
 }
 
+static void *claim_growing(struct pool_heap *heap, size_t bytes, bool *fresh)
+{
+    *fresh = false;
+    if (bytes > POOL_GET(heap, most_bytes))
+        return spill(heap);
+    void *block = claim_row(heap, bytes, fresh);
+    return block ? block : pool_heap_claim(heap, bytes, fresh);
+}
+
 void *pool_heap_claim_growing(struct pool_heap *heap, size_t bytes)
 {
     bool fresh;
-    if (too_large(heap, bytes))
-        return spill(heap);
-    void *block = claim_row(heap, bytes, &fresh);
-    return block ? block : pool_heap_claim(heap, bytes, &fresh);
+    return claim_growing(heap, bytes, &fresh);
+}
+
+static bool is_closed(const struct pool_heap *heap)
+{
+    return POOL_GET(heap, most_bytes) == 0;
 }
 
 bool pool_heap_owns(const struct pool_heap *heap, const void *address)
@@ -137,9 +204,11 @@ bool pool_heap_owns(const struct pool_heap *heap, const void *address)
     size_t offset = (uintptr_t)address - (uintptr_t)heap->base;
     if (offset >= heap->bytes)
         return false;
-    if (in_rows(heap, address))
-        return pool_rows_was_born(&heap->rows, address);
-    return offset >> POOL_GRANULE_SHIFT < POOL_GET(&heap->spans, top);
+    bool born = in_rows(heap, address)
+                    ? pool_rows_was_born(&heap->rows, address)
+                    : offset >> POOL_GRANULE_SHIFT < POOL_GET(&heap->spans, top);
+    return born &&
+           (!is_closed(heap) || pool_heap_place(heap, address) == POOL_PLACE_LIVE);
 }
 
 enum pool_heap_place pool_heap_place(const struct pool_heap *heap, const void *address)
@@ -153,11 +222,33 @@ enum pool_heap_place pool_heap_place(const struct pool_heap *heap, const void *a
     case POOL_IDLE:
     case POOL_FREE:
     case POOL_CLEAN:
+    case POOL_WIPED:
+    case POOL_GONE:
         return POOL_PLACE_RETURNED;
     case POOL_UNBORN:
         break;
     }
     return POOL_PLACE_INSIDE;
+}
+
+/* A block that another thread returns meanwhile waits for the next that is returned. */
+static void close_idle(struct pool_heap *heap)
+{
+    note_returned(heap, pool_spans_close(&heap->spans) + pool_rows_close(&heap->rows));
+}
+
+static void return_row(struct pool_heap *heap, uint32_t index)
+{
+    pool_rows_return(&heap->rows, index);
+    keep_limit(heap);
+}
+
+static void return_span(struct pool_heap *heap, uint32_t index)
+{
+    bool look = pool_spans_limit_due(&heap->spans, index);
+    pool_spans_return(&heap->spans, index);
+    if (__builtin_expect(look, 0))
+        keep_limit(heap);
 }
 
 bool pool_heap_return(struct pool_heap *heap, void *address)
@@ -166,9 +257,11 @@ bool pool_heap_return(struct pool_heap *heap, void *address)
     if (!index || POOL_GET(record_of(heap, address), state) != POOL_LIVE)
         return false;
     if (in_rows(heap, address))
-        pool_rows_return(&heap->rows, index);
+        return_row(heap, index);
     else
-        pool_spans_return(&heap->spans, index);
+        return_span(heap, index);
+    if (__builtin_expect(is_closed(heap), 0))
+        close_idle(heap);
     return true;
 }
 
@@ -180,7 +273,7 @@ size_t pool_heap_usable(const struct pool_heap *heap, const void *address)
 bool pool_heap_resize(struct pool_heap *heap, void *address, size_t bytes)
 {
     struct pool_record *record = record_of(heap, address);
-    if (too_large(heap, bytes))
+    if (bytes > heap->bytes)
         return false;
     bool fits = in_rows(heap, address)
                     ? pool_rows_extend(&heap->rows, index_of(heap, address), bytes)
@@ -190,12 +283,35 @@ bool pool_heap_resize(struct pool_heap *heap, void *address, size_t bytes)
     return fits;
 }
 
+/* Page tables instead of bytes: between two strides, where whole tables change hands, and into
+   a block that holds nothing yet; pages that it had would have to be given back first. */
+static bool can_move(const struct pool_heap *heap, const void *from, const void *to,
+                     size_t bytes, bool fresh)
+{
+    return fresh && bytes >= MOVE_LEAST_BYTES && in_rows(heap, from) &&
+           in_rows(heap, to) && heap->rows.source->move;
+}
+
+void *pool_heap_grow(struct pool_heap *heap, void *block, size_t bytes)
+{
+    bool fresh;
+    size_t held = pool_heap_usable(heap, block);
+    void *grown = claim_growing(heap, bytes, &fresh);
+    if (!grown)
+        return NULL;
+    if (!can_move(heap, block, grown, held, fresh) ||
+        !heap->rows.source->move(block, grown, held))
+        memcpy(grown, block, held < bytes ? held : bytes);
+    must(pool_heap_return(heap, block));
+    return grown;
+}
+
 static void count_block(void *context, const struct pool_record *record)
 {
     struct pool_heap_figures *figures = context;
     uint64_t bytes = (uint64_t)POOL_GET(record, granules) << POOL_GRANULE_SHIFT;
     uint32_t state = POOL_GET(record, state);
-    if (state == POOL_CLEAN)
+    if (state == POOL_CLEAN || state == POOL_GONE)
         return;
     figures->blocks++;
     *(state == POOL_LIVE ? &figures->live_bytes : &figures->idle_bytes) += bytes;
@@ -223,6 +339,8 @@ struct pool_heap_figures pool_heap_read(struct pool_heap *heap)
     figures.reused = spans.popped + spans.fitted + rows.reused;
     figures.born = spans.born + rows.born;
     figures.claims = figures.reused + figures.born;
+    figures.returned_bytes =
+        atomic_load_explicit(&heap->returned_bytes, memory_order_relaxed); /* A */
     figures.high_water_bytes = high_water(heap, figures.live_bytes + figures.idle_bytes);
     return figures;
 }
@@ -235,13 +353,32 @@ void pool_heap_shed(struct pool_heap *heap)
     pool_rows_shed(&heap->rows);
 }
 
+void pool_heap_close(struct pool_heap *heap)
+{
+    if (heap->bytes == 0)
+        return;
+    note_high_water(heap);
+    POOL_SET(heap, most_bytes, 0);
+    close_idle(heap);
+}
+
 size_t pool_heap_trim(struct pool_heap *heap)
 {
     if (heap->bytes == 0)
         return 0;
-    atomic_store_explicit(&heap->high_water_bytes, pool_heap_read(heap).high_water_bytes,
-                          memory_order_relaxed); /* a figure */
-    return pool_spans_trim(&heap->spans) + pool_rows_trim(&heap->rows);
+    note_high_water(heap);
+    size_t bytes = pool_spans_trim(&heap->spans) + pool_rows_trim(&heap->rows);
+    note_returned(heap, bytes);
+    return bytes;
+}
+
+void pool_heap_tune(struct pool_heap *heap, const struct pool_heap_tuning *tuning)
+{
+    heap->tuning = *tuning;
+    heap->spans.huge = heap->rows.huge = tuning->huge;
+    if (heap->bytes && heap->spans.source->now_ms)
+        atomic_store_explicit(&heap->aged_ms, heap->spans.source->now_ms(),
+                              memory_order_relaxed); /* A */
 }
 
 void pool_heap_fork_prepare(struct pool_heap *heap)
@@ -252,10 +389,10 @@ void pool_heap_fork_prepare(struct pool_heap *heap)
     pool_rows_fork_prepare(&heap->rows);
 }
 
-void pool_heap_fork_done(struct pool_heap *heap)
+void pool_heap_fork_done(struct pool_heap *heap, bool in_child)
 {
     if (heap->bytes == 0)
         return;
-    pool_rows_fork_done(&heap->rows);
-    pool_spans_fork_done(&heap->spans);
+    pool_rows_fork_done(&heap->rows, in_child);
+    pool_spans_fork_done(&heap->spans, in_child);
 }

@@ -18,13 +18,26 @@
 #include "pool/source.h"
 #include "pool/spans.h"
 
+/* How long and how much is kept. */
+struct pool_heap_tuning {
+    uint64_t
+        decay_ms; /* a window: what nobody needed for so long goes back; UINT64_MAX: never */
+    enum pool_huge huge;
+    /* Most idle bytes; asked when there is something to give back, not before. NULL: no limit. */
+    uint64_t (*retain_bytes)(void);
+};
+
 struct pool_heap {
     char *base;   /* the reservation: packed area first, then the rows */
     size_t bytes; /* its size; 0: nothing is retained */
     char *rows_base;
     struct pool_spans spans;
     struct pool_rows rows;
+    struct pool_heap_tuning tuning;
+    _Atomic size_t most_bytes;         /* the largest request served; 0: closed */
+    _Atomic uint64_t aged_ms;          /* when the current window began */
     _Atomic uint64_t spilled;          /* requests that were not served */
+    _Atomic uint64_t returned_bytes;   /* capacity given back by age or by the limit */
     _Atomic uint64_t high_water_bytes; /* most held before a trim */
 };
 
@@ -36,6 +49,7 @@ struct pool_heap_figures {
     uint64_t spilled;          /* requests not served */
     uint64_t live_bytes;       /* handed out */
     uint64_t idle_bytes;       /* retained */
+    uint64_t returned_bytes;   /* given back to the source, by age, limit or request */
     uint64_t blocks;           /* how many hold these bytes */
     uint64_t high_water_bytes; /* most held at once, live and idle */
 };
@@ -51,8 +65,12 @@ enum pool_heap_place {
    the source has room for. False when it has none: then nothing is ever ours. */
 bool pool_heap_open(struct pool_heap *heap, const struct pool_source *source);
 
-/* Whether the address lies where a block was ever born. Elsewhere in the reservation another
-   mapping may have come to lie, once address space was given back. */
+/* Once, after pool_heap_open and before the first claim. Without it nothing ages. */
+void pool_heap_tune(struct pool_heap *heap, const struct pool_heap_tuning *tuning);
+
+/* Whether the address lies where a block was ever born; in a closed heap, whether a live block
+   begins there. Elsewhere in the reservation another mapping may have come to lie, once
+   address space was given back. */
 bool pool_heap_owns(const struct pool_heap *heap, const void *address);
 
 /* A block of at least `bytes` > 0, aligned to 64 KiB; NULL when the heap cannot serve
@@ -72,10 +90,18 @@ bool pool_heap_resize(struct pool_heap *heap, void *address, size_t bytes);
    place, else as pool_heap_claim. */
 void *pool_heap_claim_growing(struct pool_heap *heap, size_t bytes);
 
+/* Moves a live block's contents to such a block of at least `bytes`, more than it has, and gives
+   the old one back; NULL, and nothing changed, when the heap cannot serve. */
+void *pool_heap_grow(struct pool_heap *heap, void *block, size_t bytes);
+
 enum pool_heap_place pool_heap_place(const struct pool_heap *heap, const void *address);
 
 /* Gives the address space back in which no block was born yet, for good. */
 void pool_heap_shed(struct pool_heap *heap);
+
+/* Ends retention for good: nothing more is served, and all that is idle, and every block that
+   is still returned, gives its address space back. */
+void pool_heap_close(struct pool_heap *heap);
 
 /* Gives all memory back that is idle; how many bytes that was. */
 size_t pool_heap_trim(struct pool_heap *heap);
@@ -85,6 +111,6 @@ struct pool_heap_figures pool_heap_read(struct pool_heap *heap);
 
 /* Around a fork: no other thread is between two states of a lock while the copy is made. */
 void pool_heap_fork_prepare(struct pool_heap *heap);
-void pool_heap_fork_done(struct pool_heap *heap);
+void pool_heap_fork_done(struct pool_heap *heap, bool in_child);
 
 #endif

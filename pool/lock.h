@@ -64,9 +64,15 @@ static inline void pool_lock_fork_prepare(struct pool_lock *lock)
         atomic_store_explicit(&lock->forking, pthread_self(), memory_order_relaxed);
 }
 
+/* Whether this thread holds the lock for a fork of its own. */
+static inline bool pool_lock_is_forking(const struct pool_lock *lock)
+{
+    return atomic_load_explicit(&lock->forking, memory_order_relaxed) == pthread_self();
+}
+
 static inline void pool_lock_fork_done(struct pool_lock *lock)
 {
-    if (atomic_load_explicit(&lock->forking, memory_order_relaxed) != pthread_self())
+    if (!pool_lock_is_forking(lock))
         return;
     atomic_store_explicit(&lock->forking, 0, memory_order_relaxed);
     pool_lock_give(lock);

@@ -18,8 +18,10 @@ enum pool_state {
     POOL_UNBORN, /* address space that never held a block, or the inside of one */
     POOL_LIVE,   /* handed out */
     POOL_IDLE,   /* waits in a bin */
+    POOL_WIPED,  /* free, and marked to be wiped in a child, while a fork is under way */
     POOL_CLEAN,  /* idle or free, and its pages given back: reads as zero */
     POOL_FREE,   /* waits among the free spans, under the lock */
+    POOL_GONE,   /* free, and its address space given back: not ours any more */
 };
 
 struct pool_record {

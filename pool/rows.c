@@ -97,6 +97,15 @@ static size_t enabled_bytes(size_t bytes)
     return (bytes + piece - 1) & ~(piece - 1);
 }
 
+static void prefer_huge(struct pool_rows *rows, uint32_t index, size_t from, size_t end)
+{
+    size_t most = (size_t)1 << POOL_ROW_HUGE_SHIFT;
+    if (rows->huge != POOL_HUGE_ALWAYS && end > most)
+        end = most;
+    if (rows->huge != POOL_HUGE_NEVER && rows->source->prefer_huge && from < end)
+        rows->source->prefer_huge(pool_rows_address(rows, index) + from, end - from);
+}
+
 bool pool_rows_extend(struct pool_rows *rows, uint32_t index, size_t bytes)
 {
     unsigned row = row_of(rows, index);
@@ -109,11 +118,12 @@ bool pool_rows_extend(struct pool_rows *rows, uint32_t index, size_t bytes)
     size_t want = enabled_bytes(bytes);
     if (!rows->source->enable(pool_rows_address(rows, index) + have, want - have))
         return false;
+    prefer_huge(rows, index, have, want);
     POOL_SET(record, granules, (uint32_t)(want >> POOL_GRANULE_SHIFT));
     return true;
 }
 
-static uint32_t bear_locked(struct pool_rows *rows, struct pool_row *row, size_t bytes)
+static uint32_t bear(struct pool_rows *rows, struct pool_row *row, size_t bytes)
 {
     uint32_t born = POOL_GET(row, born);
     if (rows->shed || born == row->strides ||
@@ -121,15 +131,6 @@ static uint32_t bear_locked(struct pool_rows *rows, struct pool_row *row, size_t
         return 0;
     POOL_SET(row, born, born + 1);
     return row->first + born;
-}
-
-static uint32_t bear(struct pool_rows *rows, struct pool_row *row, size_t bytes)
-{
-    if (!pool_lock_take(&rows->lock))
-        return 0;
-    uint32_t index = bear_locked(rows, row, bytes);
-    pool_lock_give(&rows->lock);
-    return index;
 }
 
 static uint32_t claim_idle(struct pool_rows *rows, unsigned row)
@@ -145,9 +146,22 @@ static uint32_t claim_idle(struct pool_rows *rows, unsigned row)
     return 0;
 }
 
+/* Idle blocks may have been out of their bins for a moment, to be aged or spared a fork:
+   under the lock they are back. */
+static uint32_t claim_locked(struct pool_rows *rows, unsigned row, size_t bytes)
+{
+    if (!pool_lock_take(&rows->lock))
+        return 0;
+    uint32_t index = claim_idle(rows, row);
+    if (!index)
+        index = bear(rows, &rows->rows[row], bytes);
+    pool_lock_give(&rows->lock);
+    return index;
+}
+
 /* A row holds fewer blocks than its bin can count, so only a race is ever lost: another
    thread has then won it and goes on to use its block. */
-static void make_idle(struct pool_rows *rows, uint32_t index, enum pool_state state)
+void pool_rows_make_idle(struct pool_rows *rows, uint32_t index, enum pool_state state)
 {
     POOL_SET(&rows->records[index], state, state);
     struct pool_bin *bin = &rows->rows[row_of(rows, index)].bin;
@@ -161,7 +175,7 @@ static void put_back(struct pool_rows *rows, uint32_t index)
         rows->put_back++;
         pool_lock_give(&rows->lock);
     }
-    make_idle(rows, index, POOL_GET(&rows->records[index], state));
+    pool_rows_make_idle(rows, index, POOL_GET(&rows->records[index], state));
 }
 
 uint32_t pool_rows_claim(struct pool_rows *rows, size_t bytes, bool *fresh)
@@ -171,17 +185,16 @@ uint32_t pool_rows_claim(struct pool_rows *rows, size_t bytes, bool *fresh)
     if (row >= POOL_ROW_COUNT)
         return 0;
     uint32_t index = claim_idle(rows, row);
-    if (index && !pool_rows_extend(rows, index, bytes)) {
+    if (!index)
+        index = claim_locked(rows, row, bytes);
+    if (!index)
+        return 0;
+    if (!pool_rows_extend(rows, index, bytes)) {
         put_back(rows, index);
         return 0;
     }
-    if (!index) {
-        index = bear(rows, &rows->rows[row], bytes);
-        *fresh = index != 0;
-    }
-    if (!index)
-        return 0;
-    *fresh = *fresh || POOL_GET(&rows->records[index], state) == POOL_CLEAN;
+    /* Else it was just born, or is POOL_CLEAN. */
+    *fresh = POOL_GET(&rows->records[index], state) != POOL_IDLE;
     POOL_SET(&rows->records[index], state, POOL_LIVE);
     return index;
 }
@@ -189,18 +202,7 @@ uint32_t pool_rows_claim(struct pool_rows *rows, size_t bytes, bool *fresh)
 void pool_rows_return(struct pool_rows *rows, uint32_t index)
 {
     must(POOL_GET(&rows->records[index], state) == POOL_LIVE);
-    make_idle(rows, index, POOL_IDLE);
-}
-
-/* The block is ours while it is out of its bin. */
-static size_t discard(struct pool_rows *rows, uint32_t index)
-{
-    struct pool_record *record = &rows->records[index];
-    size_t bytes = (size_t)POOL_GET(record, granules) << POOL_GRANULE_SHIFT;
-    bool done = POOL_GET(record, state) == POOL_IDLE &&
-                rows->source->discard(pool_rows_address(rows, index), bytes);
-    make_idle(rows, index, done ? POOL_CLEAN : POOL_GET(record, state));
-    return done ? bytes : 0;
+    pool_rows_make_idle(rows, index, POOL_IDLE);
 }
 
 static void shed_row(struct pool_rows *rows, unsigned row)
@@ -222,31 +224,9 @@ void pool_rows_shed(struct pool_rows *rows)
     pool_lock_give(&rows->lock);
 }
 
-size_t pool_rows_trim(struct pool_rows *rows)
+bool pool_rows_due(const struct pool_rows *rows, uint32_t index)
 {
-    size_t bytes = 0;
-    for (unsigned row = 0; row < POOL_ROW_COUNT; row++) {
-        if (!pool_lock_take(&rows->lock))
-            return bytes;
-        uint32_t index = pool_bin_drain(&rows->rows[row].bin);
-        pool_lock_give(&rows->lock);
-        while (index) {
-            uint32_t next = POOL_GET(&rows->records[index], next);
-            bytes += discard(rows, index);
-            index = next;
-        }
-    }
-    return bytes;
-}
-
-void pool_rows_fork_prepare(struct pool_rows *rows)
-{
-    pool_lock_fork_prepare(&rows->lock);
-}
-
-void pool_rows_fork_done(struct pool_rows *rows)
-{
-    pool_lock_fork_done(&rows->lock);
+    return pool_bin_due(&rows->rows[row_of(rows, index)].bin);
 }
 
 struct pool_row_figures pool_rows_figures(struct pool_rows *rows)

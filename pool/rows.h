@@ -12,6 +12,7 @@
 
 #include "pool/bins.h"
 #include "pool/lock.h"
+#include "pool/huge.h"
 #include "pool/source.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
     POOL_ROW_OCTAVES_UP =
         2, /* how many rows above its own a claim looks for idle blocks */
     POOL_ROW_ENABLE_SHIFT = 20, /* strides become writable in whole MiB */
+    POOL_ROW_HUGE_SHIFT = 22, /* the part of a block where huge pages pay by themselves */
 };
 
 struct pool_row {
@@ -27,6 +29,8 @@ struct pool_row {
     uint32_t first;   /* record of stride 0 */
     uint32_t strides; /* how many the row has; 0 when its address space is too small */
     _Atomic uint32_t born; /* strides that hold a block; written under the lock */
+    uint32_t forking;      /* idle blocks taken out around a fork, under the lock */
+    uint32_t low;          /* and the bin's low mark before it */
 };
 
 struct pool_row_figures {
@@ -39,6 +43,7 @@ struct pool_rows {
     unsigned row_shift; /* bytes of address space of each row, as a power of two */
     struct pool_record *records;
     const struct pool_source *source;
+    enum pool_huge huge;
     struct pool_row rows[POOL_ROW_COUNT];
     struct pool_lock lock; /* guards births, which follow each other in address order */
     uint64_t put_back;     /* idle blocks that could not be extended, under the lock */
@@ -67,18 +72,35 @@ void pool_rows_return(struct pool_rows *rows, uint32_t index);
 /* Gives the address space back in which no block was born: none will be. */
 void pool_rows_shed(struct pool_rows *rows);
 
+/* Gives everything back that is not live, address space and all, and bears nothing more: what
+   comes back later waits for the next call. The bytes of memory. */
+size_t pool_rows_close(struct pool_rows *rows);
+
 /* Whether the address lies in the stride of a block that was born. */
 bool pool_rows_was_born(const struct pool_rows *rows, const char *address);
 
+/* Whether it is time to look at the clock, as the bin of this block's row sees it. */
+bool pool_rows_due(const struct pool_rows *rows, uint32_t index);
+
 /* Gives the memory of every idle block back to the source; the bytes given. */
 size_t pool_rows_trim(struct pool_rows *rows);
+
+/* The same for what nobody needed since the last call. */
+size_t pool_rows_age(struct pool_rows *rows);
+
+/* Bytes of idle blocks, as far as they are writable; an estimate while others run. */
+size_t pool_rows_idle_bytes(const struct pool_rows *rows);
 
 /* Index of the block at `address` and back; 0 when no block begins there. */
 uint32_t pool_rows_index(const struct pool_rows *rows, const char *address);
 char *pool_rows_address(const struct pool_rows *rows, uint32_t index);
 
+/* Around a fork: holds the lock, and spares the child the idle memory. */
 void pool_rows_fork_prepare(struct pool_rows *rows);
-void pool_rows_fork_done(struct pool_rows *rows);
+void pool_rows_fork_done(struct pool_rows *rows, bool in_child);
+
+/* Makes a block that is not live idle, in this state. For rows.c and rows_keep.c. */
+void pool_rows_make_idle(struct pool_rows *rows, uint32_t index, enum pool_state state);
 
 struct pool_row_figures pool_rows_figures(struct pool_rows *rows);
 

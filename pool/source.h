@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct pool_source {
     /* Address space of `bytes` that can neither be read nor written, aligned to at least
@@ -19,6 +20,16 @@ struct pool_source {
     /* Gives the memory behind an enabled piece back and keeps the piece: it reads as zero
        again. False, and nothing changed, when the source refuses. */
     bool (*discard)(void *address, size_t bytes);
+    /* Asks for huge pages in a piece; at best a hint. NULL: the source has none. */
+    void (*prefer_huge)(void *address, size_t bytes);
+    /* Marks a piece whose contents a child of fork need not have: it reads as zero there. Or
+       takes the mark back. False when the source refuses. NULL: the source cannot. */
+    bool (*wipe_on_fork)(void *address, size_t bytes, bool wipe);
+    /* Moves contents between two pieces of equal size without copying; what is left reads as
+       zero. False, and nothing changed, when the source refuses. NULL: it cannot. */
+    bool (*move)(void *from, void *to, size_t bytes);
+    /* A clock that never goes back, in milliseconds. NULL: nothing ever ages. */
+    uint64_t (*now_ms)(void);
 };
 
 #endif

@@ -1,9 +1,14 @@
-/* The packed area: blocks up to 32 MiB, side by side in granules of 64 KiB. Idle blocks
-   wait in the lock-free bin of their exact class; only when those miss are they drained,
-   coalesced, best-fitted and split under the lock, and only when that misses is the area
-   extended. It never gives a granule to two blocks and never writes to user memory.
+/* The packed area: blocks up to 32 MiB, side by side in granules of 64 KiB, none larger than
+   it was asked to be. Idle blocks wait in the lock-free bin of the largest class that they
+   can serve; only when the bins miss are they drained, merged, best-fitted and split under
+   the lock, and only when that misses is the area extended. It never gives a granule to two
+   blocks and never writes to user memory.
 
-   claim and return run in any number of threads at once. */
+             claim  return  trim, age  fork
+     claim     -      -        -        X     (- : may run at the same time;
+     return    -      -        -        -      X : waits for the lock, at most
+     trim      -      -        X        X      POOL_LOCK_WAIT_MS)
+*/
 #ifndef POOL_SPANS_H
 #define POOL_SPANS_H
 
@@ -12,14 +17,17 @@
 #include <stdint.h>
 
 #include "pool/bins.h"
+#include "pool/free_spans.h"
+#include "pool/huge.h"
 #include "pool/lock.h"
 #include "pool/source.h"
 
 enum {
-    POOL_SPAN_CLASSES = 32, /* 1 2 3 4 granules, then four to an octave up to 512 */
-    POOL_SPAN_MOST_GRANULES = 512,  /* 32 MiB */
-    POOL_SPAN_CLASSES_UP = 4,       /* how many classes above its own a claim looks */
     POOL_SPAN_ENABLE_GRANULES = 64, /* the area becomes writable in pieces of 4 MiB */
+    POOL_SPAN_HUGE_GRANULES =
+        32, /* a huge page, and how much of the area stays without */
+    POOL_SPAN_LIMIT_GRANULES = 512, /* 32 MiB */
+    POOL_SPAN_FORK_GRANULES = 16,   /* a shorter span is not worth a mark around a fork */
     POOL_SPAN_MOST_INDEX = (1 << POOL_INDEX_BITS) - 1,
 };
 
@@ -33,41 +41,70 @@ struct pool_spans {
     char *base;                  /* address of granule 0, which is never handed out */
     struct pool_record *records; /* one a granule; a block's is its first granule's */
     const struct pool_source *source;
+    enum pool_huge huge;
+    _Atomic bool
+        dense; /* the process stages in earnest: huge pages from the first block on */
     struct pool_bin bins[POOL_SPAN_CLASSES];
+    _Atomic uint64_t put_back; /* idle blocks taken that turned out too short */
 
-    struct pool_lock lock;                  /* guards everything below */
-    uint32_t free_lists[POOL_SPAN_CLASSES]; /* by the largest class that fits inside */
+    struct pool_lock lock; /* guards everything below */
+    struct pool_free_spans free;
     _Atomic uint32_t top; /* first granule that was never in a block; read by anybody */
     uint32_t enabled;     /* first granule that is not writable */
     uint32_t limit;       /* granules of the area */
     struct pool_span_figures figures;
 };
 
-/* Takes over `granules` granules of reserved address space at `base` and as many zeroed
-   records; *spans is zeroed too. */
+/* Takes over `granules` granules of reserved address space at `base`, which a huge page may
+   begin at, and as many zeroed records; *spans is zeroed too. */
 void pool_spans_open(struct pool_spans *spans, char *base, uint32_t granules,
                      struct pool_record *records, const struct pool_source *source);
 
 /* A block of at least `granules` (1 to POOL_SPAN_MOST_GRANULES), by its index; 0 when the
-   area is exhausted or the source refuses. *fresh: never handed out, or trimmed since: it
-   reads as zero. */
+   area is exhausted or the source refuses. *fresh: never handed out, or given back to the
+   source since: it reads as zero. */
 uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fresh);
 
 /* Gives a block back that is POOL_LIVE. */
 void pool_spans_return(struct pool_spans *spans, uint32_t index);
 
+/* Whether it is time to look at the clock, as the bin of this block's length sees it. */
+static inline bool pool_spans_due(const struct pool_spans *spans, uint32_t index)
+{
+    uint32_t granules = POOL_GET(&spans->records[index], granules);
+    return pool_bin_due(&spans->bins[pool_span_class_within(granules)]);
+}
+
+/* Whether it is time to hold what is idle against its limit: about once for each
+   POOL_SPAN_LIMIT_GRANULES of this block's class that were claimed and returned. */
+static inline bool pool_spans_limit_due(const struct pool_spans *spans, uint32_t index)
+{
+    uint32_t granules = POOL_GET(&spans->records[index], granules);
+    uint32_t size_class = pool_span_class_within(granules);
+    uint32_t octave = 31u - (uint32_t)__builtin_clz(pool_span_class_granules(size_class));
+    return pool_bin_due_every(&spans->bins[size_class],
+                              (uint32_t)POOL_SPAN_LIMIT_GRANULES >> octave);
+}
+
 /* Gives the address space behind the enabled part back: the area grows no further. */
 void pool_spans_shed(struct pool_spans *spans);
+
+/* Gives everything back that is not live, address space and all, and serves nothing new: what
+   comes back later waits for the next call. The bytes of memory. */
+size_t pool_spans_close(struct pool_spans *spans);
 
 /* Gives the memory of every block that is not live back to the source; the bytes given. */
 size_t pool_spans_trim(struct pool_spans *spans);
 
-/* Holds the lock across a fork, and lets it go on both sides. */
-void pool_spans_fork_prepare(struct pool_spans *spans);
-void pool_spans_fork_done(struct pool_spans *spans);
+/* The same for what nobody needed since the last call. */
+size_t pool_spans_age(struct pool_spans *spans);
 
-/* How many granules a claim of `granules` reserves. */
-uint32_t pool_span_class_granules(uint32_t granules);
+/* Bytes of blocks that are not live and may hold memory; an estimate while others run. */
+size_t pool_spans_idle_bytes(const struct pool_spans *spans);
+
+/* Around a fork: holds the lock, and spares the child the idle memory. */
+void pool_spans_fork_prepare(struct pool_spans *spans);
+void pool_spans_fork_done(struct pool_spans *spans, bool in_child);
 
 struct pool_span_figures pool_spans_figures(struct pool_spans *spans);
 
@@ -79,5 +116,8 @@ void pool_spans_walk(struct pool_spans *spans,
 /* Whether blocks tile the area without gap or overlap, and every list is sound. For tests
    and debug builds; nothing else may run meanwhile. */
 bool pool_spans_valid(struct pool_spans *spans);
+
+/* Moves every idle block to the free spans. Under the lock; for spans.c and spans_keep.c. */
+void pool_spans_drain(struct pool_spans *spans);
 
 #endif

@@ -9,10 +9,10 @@
 #include "shim/verbose.h"
 
 /* Memory order
-   [A] A device's ceiling is written by the thread that won `resolving` and published by
-   the release store of READY; whoever finds READY by acquire may read it. Nobody waits:
-   the loser of a race resolves the same values for itself to compare, see below. [B] The
-   counters are figures. */
+   [A] A device's ceiling is written under `resolving` and published by the release store of
+       READY; whoever finds READY by an acquire load may read it from then on.
+
+   [B] The counters are figures. */
 
 enum { UNRESOLVED, READY };
 

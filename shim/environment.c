@@ -1,5 +1,6 @@
 #include "shim/environment.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,4 +35,44 @@ const char *shim_environment_get(const char *name)
         if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
             return *entry + length + 1;
     return NULL;
+}
+
+/* Whether a name in LD_PRELOAD, of this length, is this library. */
+static bool is_this_library(const char *name, size_t length)
+{
+    static const char file[] = "libtidemark.so";
+    const char *slash = memrchr(name, '/', length);
+    const char *base = slash ? slash + 1 : name;
+    size_t base_length = length - (size_t)(base - name);
+    return base_length >= sizeof(file) - 1 && memcmp(base, file, sizeof(file) - 1) == 0;
+}
+
+/* Shortens the list where it stands; false when nothing is left of it. */
+static bool drop_from_list(char *list)
+{
+    char *kept = list;
+    for (const char *name = list + strspn(list, " :"); *name;
+         name += strspn(name, " :")) {
+        size_t length = strcspn(name, " :");
+        if (!is_this_library(name, length)) {
+            if (kept != list)
+                *kept++ = ':';
+            memmove(kept, name, length);
+            kept += length;
+        }
+        name += length;
+    }
+    *kept = '\0';
+    return kept != list;
+}
+
+void shim_environment_drop_preload(void)
+{
+    static const char variable[] = "LD_PRELOAD=";
+    char **kept = shim_environment();
+    for (char **entry = kept; *entry; entry++)
+        if (strncmp(*entry, variable, sizeof(variable) - 1) != 0 ||
+            drop_from_list(*entry + sizeof(variable) - 1))
+            *kept++ = *entry;
+    *kept = NULL;
 }

@@ -26,11 +26,22 @@ const char *shim_host_retention(void);
    is retained only as far as it was. */
 void shim_host_shed(void);
 
+/* Something counts what lies idle, by this reason: retention ends, for good. */
+void shim_host_close(const char *reason);
+
+/* The kernel has refused memory: gives back what is idle, in such a way that a limit in force
+   counts it. Whether to ask again. May be called anywhere below an allocation. */
+bool shim_host_make_room(void);
+
+/* The program is about to install a seccomp filter: what would be asked for later is asked
+   for now, and from then on only memory system calls are made. */
+void shim_host_expect_filter(void);
+
 /* Fills the heap and memory-call counters. */
 void shim_host_report(struct pool_stats *stats);
 
 /* Around a fork. */
 void shim_host_fork_prepare(void);
-void shim_host_fork_done(void);
+void shim_host_fork_done(bool in_child);
 
 #endif

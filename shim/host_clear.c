@@ -145,19 +145,32 @@ static enum shim_clear_way find_best_way(void)
     return has_scan ? SHIM_CLEAR_BY_SCAN : SHIM_CLEAR_BY_PAGEMAP;
 }
 
-void shim_clear(char *start, size_t bytes)
+static enum shim_clear_way best(void)
 {
-    if (bytes < SCAN_LEAST_BYTES ||
-        atomic_load_explicit(&no_scan, memory_order_relaxed)) {
-        memset(start, 0, bytes);
-        return;
-    }
     int way = atomic_load_explicit(&best_way, memory_order_relaxed);
     if (way < 0) {
-        way = find_best_way();
+        way = (int)find_best_way();
         atomic_store_explicit(&best_way, way, memory_order_relaxed);
     }
-    shim_clear_by((enum shim_clear_way)way, start, bytes);
+    return (enum shim_clear_way)way;
+}
+
+bool shim_clear_is_told(void)
+{
+    return atomic_load_explicit(&no_scan, memory_order_relaxed);
+}
+
+bool shim_clear_may_read_files(void)
+{
+    return !shim_clear_is_told() && best() != SHIM_CLEAR_BY_WRITING;
+}
+
+void shim_clear(char *start, size_t bytes)
+{
+    if (bytes < SCAN_LEAST_BYTES || !shim_clear_may_read_files())
+        memset(start, 0, bytes);
+    else
+        shim_clear_by(best(), start, bytes);
 }
 
 void shim_clear_no_scan(void)

@@ -20,7 +20,13 @@ void shim_clear_by(enum shim_clear_way way, char *start, size_t bytes);
 /* The same by the best way that this kernel has and the process may use. */
 void shim_clear(char *start, size_t bytes);
 
+/* Whether reading files of /proc is known to be harmless: no seccomp filter is in force. */
+bool shim_clear_may_read_files(void);
+
 /* From now on only memory system calls are made here: a seccomp filter may be in force. */
 void shim_clear_no_scan(void);
+
+/* Whether that was said. */
+bool shim_clear_is_told(void);
 
 #endif

@@ -40,12 +40,17 @@ static void *or_no_memory(void *block)
     return block ? block : shim_outcome_no_memory();
 }
 
-/* jemalloc serves; it sets errno itself only from malloc and calloc. */
+/* jemalloc serves; it sets errno itself only from malloc and calloc. Here and below, what it
+   keeps for later may be what is missing; our own idle blocks went back when the kernel refused
+   (shim_host_make_room). */
 static void *ordinary(size_t bytes)
 {
     if (bytes > PTRDIFF_MAX)
         return shim_outcome_no_memory();
-    return or_no_memory(jemalloc_malloc(at_least_aligned(bytes)));
+    void *block = jemalloc_malloc(at_least_aligned(bytes));
+    if (!block && shim_jemalloc_purge())
+        block = jemalloc_malloc(at_least_aligned(bytes));
+    return or_no_memory(block);
 }
 
 /* A request for retained memory, falling back on jemalloc. */
@@ -58,16 +63,24 @@ static void *claim(size_t bytes)
     return block ? block : ordinary(bytes);
 }
 
+static void *ordinary_zeroed(size_t bytes)
+{
+    void *block = jemalloc_calloc(1, at_least_aligned(bytes));
+    if (!block && shim_jemalloc_purge())
+        block = jemalloc_calloc(1, at_least_aligned(bytes));
+    return or_no_memory(block);
+}
+
 static void *claim_zeroed(size_t bytes)
 {
     bool fresh = false;
     if (bytes > PTRDIFF_MAX)
         return shim_outcome_no_memory();
     if (bytes < shim_host.staging_min)
-        return or_no_memory(jemalloc_calloc(1, at_least_aligned(bytes)));
+        return ordinary_zeroed(bytes);
     void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
     if (!block)
-        return or_no_memory(jemalloc_calloc(1, bytes));
+        return ordinary_zeroed(bytes);
     if (!fresh)
         shim_clear(block, bytes);
     return block;
@@ -142,16 +155,16 @@ void *calloc(size_t count, size_t bytes)
     return calloc_slow(count, bytes);
 }
 
-/* Moves contents to a block from the rows, where they can go on growing in place. */
+/* An ordinary block has grown to staging size, or one that had to be spilled grows on. */
 static void *move_growing(void *block, size_t held, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX)
         return shim_outcome_no_memory();
     void *moved = pool_heap_claim_growing(&shim_host.heap, bytes);
     if (!moved)
-        moved = jemalloc_malloc(bytes);
+        moved = ordinary(bytes);
     if (!moved)
-        return shim_outcome_no_memory();
+        return NULL;
     memcpy(moved, block, held < bytes ? held : bytes);
     free(block);
     return moved;
@@ -171,7 +184,10 @@ static void *resize_retained(void *block, size_t bytes)
     }
     if (pool_heap_resize(&shim_host.heap, block, bytes))
         return block;
-    return move_growing(block, pool_heap_usable(&shim_host.heap, block), bytes);
+    void *grown =
+        bytes > PTRDIFF_MAX ? NULL : pool_heap_grow(&shim_host.heap, block, bytes);
+    return grown ? grown
+                 : move_growing(block, pool_heap_usable(&shim_host.heap, block), bytes);
 }
 
 SLOW_ROAD static void *realloc_slow(void *block, size_t bytes)
@@ -191,7 +207,10 @@ SLOW_ROAD static void *realloc_slow(void *block, size_t bytes)
         return move_growing(block, held, bytes);
     if (bytes > PTRDIFF_MAX)
         return shim_outcome_no_memory();
-    return or_no_memory(jemalloc_realloc(block, at_least_aligned(bytes)));
+    void *moved = jemalloc_realloc(block, at_least_aligned(bytes));
+    if (!moved && shim_jemalloc_purge())
+        moved = jemalloc_realloc(block, at_least_aligned(bytes));
+    return or_no_memory(moved);
 }
 
 void *realloc(void *block, size_t bytes)
@@ -224,8 +243,12 @@ static void *claim_aligned(size_t alignment, size_t bytes)
         if (block)
             return block;
     }
-    return jemalloc_memalign(alignment < ALIGNMENT ? ALIGNMENT : alignment,
-                             bytes ? bytes : 1);
+    if (alignment < ALIGNMENT)
+        alignment = ALIGNMENT;
+    void *block = jemalloc_memalign(alignment, bytes ? bytes : 1);
+    if (!block && shim_jemalloc_purge())
+        block = jemalloc_memalign(alignment, bytes ? bytes : 1);
+    return block;
 }
 
 int posix_memalign(void **out, size_t alignment, size_t bytes)

@@ -81,8 +81,7 @@ int malloc_trim(size_t pad)
     int kept = errno;
     size_t released = pool_heap_trim(&shim_host.heap);
     uint64_t before = statistic("stats.resident");
-    /* MALLCTL_ARENAS_ALL is 4096. */
-    (void)jemalloc_mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+    (void)shim_jemalloc_purge();
     errno = kept;
     return released > 0 || statistic("stats.resident") < before;
 }

@@ -3,8 +3,10 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "shim/kernel.h"
+#include "shim/say.h"
 
 /* A figure: relaxed. */
 _Atomic uint64_t shim_retained_calls;
@@ -45,12 +47,6 @@ static bool enable(void *address, size_t bytes)
                          PROT_READ | PROT_WRITE) == 0;
 }
 
-static void release(void *address, size_t bytes)
-{
-    count();
-    (void)shim_kernel_3(SYS_munmap, (long)address, (long)bytes, 0);
-}
-
 /* MADV_DONTNEED, not MADV_FREE: what was given back is gone from the process's size at once. */
 static bool discard(void *address, size_t bytes)
 {
@@ -58,4 +54,71 @@ static bool discard(void *address, size_t bytes)
     return shim_kernel_3(SYS_madvise, (long)address, (long)bytes, MADV_DONTNEED) == 0;
 }
 
-const struct pool_source shim_host_source = {reserve, enable, release, discard};
+/* The hole may be one mapping too many; then the memory alone goes back. */
+static void release(void *address, size_t bytes)
+{
+    count();
+    if (shim_kernel_3(SYS_munmap, (long)address, (long)bytes, 0) != 0)
+        (void)discard(address, bytes);
+}
+
+static void prefer_huge(void *address, size_t bytes)
+{
+    count();
+    (void)shim_kernel_3(SYS_madvise, (long)address, (long)bytes, MADV_HUGEPAGE);
+}
+
+static bool advise_fork(void *address, size_t bytes, int advice)
+{
+    count();
+    return shim_kernel_3(SYS_madvise, (long)address, (long)bytes, advice) == 0;
+}
+
+/* A mark is refused where it would be one mapping too many, and may by then lie on a part of
+   the piece: a mark that nobody knows of would wipe live data in a later child. */
+static bool wipe_on_fork(void *address, size_t bytes, bool wipe)
+{
+    if (advise_fork(address, bytes, wipe ? MADV_WIPEONFORK : MADV_KEEPONFORK))
+        return true;
+    if (wipe)
+        (void)advise_fork(address, bytes, MADV_KEEPONFORK);
+    return false;
+}
+
+/* Linux 5.7. Before 6.17 a source of several mappings (a part of it may be marked for huge
+   pages) is refused, and by then the destination is unmapped: it is mapped again. */
+static bool move(void *from, void *to, size_t bytes)
+{
+    count();
+    long moved =
+        shim_kernel(SYS_mremap, (long)from, (long)bytes, (long)bytes,
+                    MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, (long)to, 0);
+    if (moved == (long)to)
+        return true;
+    count();
+    long mapped =
+        shim_kernel(SYS_mmap, (long)to, (long)bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    if (mapped != (long)to)
+        shim_say_and_trap("a retained block cannot be mapped again", to);
+    return false;
+}
+
+/* The coarse clock costs a read of memory; a tick of 4 ms is fine enough for a window. */
+static uint64_t now_ms(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+const struct pool_source shim_host_source = {
+    .reserve = reserve,
+    .enable = enable,
+    .release = release,
+    .discard = discard,
+    .prefer_huge = prefer_huge,
+    .wipe_on_fork = wipe_on_fork,
+    .move = move,
+    .now_ms = now_ms,
+};

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shim/at_fork.h"
@@ -10,6 +12,7 @@
 #include "shim/environment.h"
 #include "shim/host.h"
 #include "shim/libc.h"
+#include "shim/limits.h"
 #include "shim/report.h"
 #include "shim/say.h"
 #include "shim/verbose.h"
@@ -103,7 +106,8 @@ static void open_settings(void)
                         from ? names : NULL);
     if (!shim_libc_open())
         settings.options.enabled = false;
-    if (settings.options.enabled)
+    /* `tidemark run` has said so already, to the same eyes. */
+    if (settings.options.enabled && settings.run_process != getpid())
         complain_of_unknown();
     shim_host_open(&settings);
 }
@@ -121,20 +125,36 @@ static void fork_prepare(void)
     shim_host_fork_prepare();
 }
 
-static void fork_done(void)
+static void fork_done(bool in_child)
 {
-    shim_host_fork_done();
+    shim_host_fork_done(in_child);
     shim_driver_fork_done();
     shim_device_fork_done();
+}
+
+static void fork_done_in_parent(void)
+{
+    fork_done(false);
+}
+
+static void fork_done_in_child(void)
+{
+    fork_done(true);
+    shim_report_fork_done_in_child();
+    shim_limits_own();
 }
 
 static void acknowledge(void)
 {
     if (settings.run_ack < 0)
         return;
+    /* A program that this one was executed in the place of may have had the number for a
+       file of its own. */
+    struct stat file;
+    if (fstat(settings.run_ack, &file) != 0 || !S_ISSOCK(file.st_mode))
+        return;
     const char byte = 1;
-    ssize_t written = write(settings.run_ack, &byte, 1);
-    (void)written; /* whoever waits sees the end of the pipe instead */
+    (void)send(settings.run_ack, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(settings.run_ack);
 }
 
@@ -143,10 +163,13 @@ __attribute__((constructor)) static void start(void)
 {
     const struct shim_settings *now = shim_settings();
     shim_host_start();
+    shim_limits_own();
     acknowledge();
     if (!now->options.enabled)
         return;
-    (void)shim_at_fork(fork_prepare, fork_done, fork_done);
+    if (now->options.scope == POLICY_SCOPE_EXEC)
+        shim_environment_drop_preload();
+    (void)shim_at_fork(fork_prepare, fork_done_in_parent, fork_done_in_child);
     shim_report_open(now);
     if (now->options.verbose)
         shim_verbose_start(now);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
+#include "shim/host.h"
 #include "shim/kernel.h"
 
 /* What must hold: nothing printed, nobody aborted, no thread of ours. jemalloc reads this
@@ -88,6 +89,21 @@ void shim_jemalloc_open(void)
     je_sz_size2index_tab[1] = class_of_16;
 }
 
+/* opt.retain, which has no name in mallctl to set it by. Without it jemalloc only merges less
+   than it could, so that it may change at any time. */
+extern _Atomic bool je_opt_retain __attribute__((visibility("hidden")));
+
+void shim_jemalloc_retain_nothing(void)
+{
+    atomic_store_explicit(&je_opt_retain, false, memory_order_relaxed);
+}
+
+bool shim_jemalloc_purge(void)
+{
+    /* MALLCTL_ARENAS_ALL is 4096. */
+    return jemalloc_mallctl("arena.4096.purge", NULL, NULL, NULL, 0) == 0;
+}
+
 static void count(void)
 {
     atomic_fetch_add_explicit(&shim_jemalloc_calls, 1, memory_order_relaxed);
@@ -106,8 +122,14 @@ void *shim_jemalloc_mmap(void *address, size_t bytes, int protection, int flags,
                          off_t offset)
 {
     count();
-    return (void *)returned(shim_kernel(SYS_mmap, (long)address, (long)bytes, protection,
-                                        flags, file, offset));
+    long result = shim_kernel(SYS_mmap, (long)address, (long)bytes, protection, flags,
+                              file, offset);
+    if (result == -ENOMEM && shim_host_make_room()) {
+        count();
+        result = shim_kernel(SYS_mmap, (long)address, (long)bytes, protection, flags,
+                             file, offset);
+    }
+    return (void *)returned(result);
 }
 
 int shim_jemalloc_munmap(void *address, size_t bytes)

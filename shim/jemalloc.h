@@ -5,6 +5,7 @@
 #define SHIM_JEMALLOC_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,12 @@ void jemalloc_malloc_stats_print(void (*put)(void *context, const char *text),
 /* Boots it and takes its class of 8 bytes, which is aligned to 8, out of use: from then on
    every request is aligned to 16 without a word from the caller. */
 void shim_jemalloc_open(void);
+
+/* From now on memory that it gives up is unmapped, not retained: something counts it. */
+void shim_jemalloc_retain_nothing(void);
+
+/* Gives memory back that it keeps for later; whether it could. */
+bool shim_jemalloc_purge(void);
 
 /* Memory system calls that it has made. */
 extern _Atomic uint64_t shim_jemalloc_calls;

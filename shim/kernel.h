@@ -8,7 +8,8 @@
 #endif
 
 /* The result of the system call, or a negative error number. */
-static inline long shim_kernel(long number, long a, long b, long c, long d, long e, long f)
+static inline long shim_kernel(long number, long a, long b, long c, long d, long e,
+                               long f)
 {
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;

@@ -9,7 +9,6 @@
 
 #include "shim/elf.h"
 #include "shim/host.h"
-#include "shim/host_clear.h"
 #include "shim/kernel.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -43,7 +42,7 @@ struct shim_loader_answer shim_limits_pick_prctl(int option, unsigned long mode,
     (void)mode;
     (void)caller;
     if (option == PR_SET_SECCOMP)
-        shim_clear_no_scan();
+        shim_host_expect_filter();
     return (struct shim_loader_answer){.jump = next(&next_prctl, "prctl")};
 }
 
@@ -53,7 +52,7 @@ struct shim_loader_answer shim_limits_pick_syscall(long number, unsigned long op
     (void)operation;
     (void)caller;
     if (number == SYS_seccomp)
-        shim_clear_no_scan();
+        shim_host_expect_filter();
     return (struct shim_loader_answer){.jump = next(&next_syscall, "syscall")};
 }
 
@@ -66,15 +65,40 @@ static int returned(long result)
     return -1;
 }
 
+/* The process whose memory this is: a child of vfork has limits of its own and its parent's
+   memory. 0: not known yet. A figure that only its own process writes: relaxed. */
+static _Atomic pid_t owner;
+
+void shim_limits_own(void)
+{
+    atomic_store_explicit(&owner, getpid(), memory_order_relaxed);
+}
+
+static bool is_owner(void)
+{
+    pid_t known = atomic_load_explicit(&owner, memory_order_relaxed);
+    return known == 0 || known == getpid();
+}
+
+static void note_limit(int resource)
+{
+    if (resource == RLIMIT_AS)
+        shim_host_close("off: the program limited its address space (RLIMIT_AS)");
+    if (resource == RLIMIT_DATA)
+        shim_host_close("off: the program limited its data (RLIMIT_DATA)");
+}
+
 /* The wrapper of the C library does just this: prlimit64 is what they all become. */
 static int set_limit(pid_t process, int resource, const struct rlimit64 *limits,
                      struct rlimit64 *old)
 {
+    long result =
+        shim_kernel(SYS_prlimit64, process, resource, (long)limits, (long)old, 0, 0);
     bool ours = process == 0 || process == getpid();
-    if (ours && resource == RLIMIT_AS && limits && limits->rlim_cur != RLIM64_INFINITY)
-        shim_host_shed();
-    return returned(
-        shim_kernel(SYS_prlimit64, process, resource, (long)limits, (long)old, 0, 0));
+    if (result == 0 && ours && is_owner() && limits &&
+        limits->rlim_cur != RLIM64_INFINITY)
+        note_limit(resource);
+    return returned(result);
 }
 
 int setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limits)
@@ -106,6 +130,10 @@ int mlockall(int flags)
     long result = shim_kernel_3(SYS_mlockall, flags, 0, 0);
     if (result == -ENOMEM) {
         shim_host_shed();
+        result = shim_kernel_3(SYS_mlockall, flags, 0, 0);
+    }
+    if (result == -ENOMEM) {
+        shim_host_close("off: locked memory is limited (RLIMIT_MEMLOCK)");
         result = shim_kernel_3(SYS_mlockall, flags, 0, 0);
     }
     return returned(result);

@@ -11,6 +11,7 @@
 #include "shim/device.h"
 #include "shim/driver_lookup.h"
 #include "shim/host.h"
+#include "shim/host_clear.h"
 #include "shim/say.h"
 
 /* Newer than some C libraries that we are loaded under. */
@@ -21,9 +22,19 @@ enum { PATH_BYTES = 4096 };
 /* The directory that a relative path is meant for; written once, by shim_report_open(). */
 static char directory[PATH_BYTES];
 
+/* The process that will write, once: 0 when it has. A child of fork gets its own turn, a child
+   of vfork, which shares this memory, does not. */
+static _Atomic pid_t writer;
+
+void shim_report_fork_done_in_child(void)
+{
+    atomic_store_explicit(&writer, getpid(), memory_order_relaxed);
+}
+
 void shim_report_open(const struct shim_settings *settings)
 {
     const char *path = settings->options.report;
+    atomic_store_explicit(&writer, getpid(), memory_order_relaxed);
     if (path && path[0] != '/' && strcmp(path, "stderr") != 0 &&
         !getcwd(directory, sizeof(directory)))
         directory[0] = '\0';
@@ -39,7 +50,9 @@ static bool has_process_id(const char *path)
 static bool is_ours_to_write(const struct shim_settings *settings)
 {
     const char *path = settings->options.report;
-    if (!path)
+    pid_t process = getpid();
+    if (!path || !atomic_compare_exchange_strong_explicit(
+                     &writer, &process, 0, memory_order_relaxed, memory_order_relaxed))
         return false;
     return has_process_id(path) || settings->run_process == 0 ||
            settings->run_process == getpid();
@@ -86,18 +99,32 @@ static void write_stderr(void *context, const char *bytes, size_t length)
     shim_say_raw(bytes, length);
 }
 
+static void begin_complaint(struct shim_line *line, const char *path)
+{
+    shim_line_begin(line);
+    pool_text_put(&line->text, "cannot write the report to ");
+    pool_text_put(&line->text, path);
+}
+
 static void complain(const char *path, int error)
 {
     struct shim_line line;
-    shim_line_begin(&line);
-    pool_text_put(&line.text, "cannot write the report to ");
-    pool_text_put(&line.text, path);
+    begin_complaint(&line, path);
     pool_text_put(&line.text, ": error ");
     pool_text_put_number(&line.text, (uint64_t)error);
     pool_text_put(&line.text, " (");
     const char *name = strerrorname_np ? strerrorname_np(error) : NULL;
     pool_text_put(&line.text, name ? name : "unknown");
     pool_text_put(&line.text, ")");
+    shim_line_end(&line);
+}
+
+/* To open a file may be what the filter ends the program for. */
+static void complain_of_filter(const char *path)
+{
+    struct shim_line line;
+    begin_complaint(&line, path);
+    pool_text_put(&line.text, ": the program installed a seccomp filter");
     shim_line_end(&line);
 }
 
@@ -171,6 +198,8 @@ void shim_report_write(const struct shim_settings *settings)
     if (is_ours_to_write(settings)) {
         if (strcmp(settings->options.report, "stderr") == 0)
             write_to_stderr(settings);
+        else if (shim_clear_is_told())
+            complain_of_filter(settings->options.report);
         else
             write_to_path(settings);
     }

@@ -19,8 +19,8 @@ rows() { # MACRO FIELD FILE
 intended() {
     rows HOOK 1 "$driver_hooks"
     rows HOST 2 "$host_hooks"
-    # What jumps.S and limits.c stand before.
-    printf '%s\n' prctl syscall setrlimit setrlimit64 prlimit prlimit64 mlockall
+    # What jumps.S, limits.c and ending.c stand before.
+    printf '%s\n' prctl syscall setrlimit setrlimit64 prlimit prlimit64 mlockall _exit _Exit
     for name in dlsym dlvsym dlopen; do
         echo "$name@GLIBC_2.2.5"
         echo "$name@@GLIBC_2.34"

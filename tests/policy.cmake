@@ -1,5 +1,21 @@
+tidemark_unit_test(test_one_verdict pool)
+tidemark_unit_test(test_policy_admit policy)
 tidemark_unit_test(test_policy_ceiling policy)
 tidemark_unit_test(test_policy_checked policy)
+tidemark_unit_test(test_policy_gaps policy)
 tidemark_unit_test(test_policy_ledger policy)
 tidemark_unit_test(test_policy_options policy)
+tidemark_unit_test(test_policy_placement policy)
 tidemark_unit_test(test_policy_quantity policy)
+tidemark_unit_test(test_policy_rank policy)
+tidemark_unit_test(test_policy_reservation policy)
+tidemark_unit_test(test_policy_space policy)
+
+# How well plans are placed, through the files of the command that read and decide them.
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+tidemark_unit_test(plan_quality policy PkgConfig::JANSSON)
+foreach(file json_input json_place plan_decide plan_file say usage)
+  target_sources(plan_quality PRIVATE ${CMAKE_SOURCE_DIR}/tools/tidemark/${file}.c)
+endforeach()
+target_compile_definitions(plan_quality PRIVATE
+  PLANS_FOLDER="${CMAKE_CURRENT_SOURCE_DIR}/data/plans")

@@ -30,7 +30,12 @@ tidemark_script_test(check_headers check_headers.sh ${CMAKE_C_COMPILER} ${CMAKE_
 tidemark_script_test(check_tables check_tables.sh ${CMAKE_SOURCE_DIR})
 tidemark_script_test(preload_ceiling preload_ceiling.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(preload_host preload_host.sh ${CMAKE_BINARY_DIR})
+tidemark_script_test(preload_limits preload_limits.sh ${CMAKE_BINARY_DIR})
+# With CHECK_ALL it changes settings of the whole machine for a moment.
+set_tests_properties(preload_limits PROPERTIES RUN_SERIAL TRUE)
 tidemark_script_test(preload_options preload_options.sh ${CMAKE_BINARY_DIR})
+tidemark_script_test(installed installed.sh ${CMAKE_BINARY_DIR}
+  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def ${CMAKE_SOURCE_DIR}/shim/host_hooks.def)
 tidemark_script_test(preload_report preload_report.sh ${CMAKE_BINARY_DIR})
 
 include(preload_programs.cmake)

@@ -61,6 +61,12 @@ expect_match "retains nothing and says so" "^retention +off: the address space i
     "$(LD_PRELOAD=$library TIDEMARK_REPORT=stderr bash -c 'ulimit -v 300000; exec ./stager' 2>&1)"
 same "an address space limited by the program itself" bash -c 'ulimit -v 400000; ./stager 1000; echo $?'
 
+$cc -O1 -D_GNU_SOURCE "$sources/no_driver.c" -o no_driver -ldl
+expect_same "without a driver our exports are not found" \
+    "$(./no_driver)" "$(LD_PRELOAD=$library ./no_driver 2>err)"
+expect_same "and called all the same, they say so and load nothing" \
+    "weak: result 3, untouched 1, driver 0" "$(cat err)"
+
 $cc -O1 -fno-builtin "$sources/limits.c" -o limits
 same "a program that limits its own address space" ./limits
 expect_same "keeps what it has, and gets no more than it may" \
@@ -135,6 +141,17 @@ if [ "$(id -u)" = 0 ] && have setpriv "a setuid program"; then
 else
     echo "skip a setuid program: only root can make one"
 fi
+
+# A wrong free is one line that names the pointer and what it is, and a trap.
+$cc -O1 -fno-builtin "$sources/misuse.c" -o misuse 2>/dev/null
+for how in twice inside trimmed grown; do
+    status=0
+    pointer=$(LD_PRELOAD=$library ./misuse $how 2>err) || status=$?
+    what='a block was freed twice'
+    [ $how = inside ] && what='a pointer was freed that is not the start of a block'
+    expect_same "a wrong free ($how) is named" "tidemark: $what: $pointer" "$(cat err)"
+    expect_same "a wrong free ($how) traps" 132 "$status"
+done
 
 # Host side effects: the library changes nothing that a program can see of itself.
 cat >state.sh <<'S'

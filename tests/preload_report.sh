@@ -44,6 +44,11 @@ preload TIDEMARK_REPORT=relative.txt bash -c 'cd /'
 expect_same "a relative path is meant for the folder at the start" 1 \
     "$(find . -name relative.txt | grep -c . || true)"
 
+expect_match "a program that ends by _exit reports too" ', sort$' \
+    "$(preload TIDEMARK_REPORT=exit.txt sort /dev/null; head -n 1 exit.txt)"
+preload TIDEMARK_REPORT=%p.end sh -c '(exit 3); (exit 4); :' || true
+expect_same "each process of a tree reports once" 3 "$(find . -name '*.end' | grep -c .)"
+
 expect_match "a report that cannot be written is one line" \
     '^tidemark: cannot write the report to /nowhere/at/all: error 2 \(ENOENT\)$' \
     "$(preload TIDEMARK_REPORT=/nowhere/at/all /bin/true 2>&1)"

@@ -1,5 +1,6 @@
-/* Defends: whatever threads claim, fill, grow, hand to each other and return at once, a
-   block keeps what was written to it until it is returned, memory said to be fresh is
+/* Defends: whatever threads claim, fill, grow, hand to each other and return at once, while
+   idle memory ages, is trimmed and spared to children that are forked meanwhile, a block keeps
+   what was written to it until it is returned, there and here, memory said to be fresh is
    zero, and at the end nothing is live and every request was counted once. */
 #include "pool/heap.h"
 
@@ -16,7 +17,10 @@ enum {
     HAND = 8,     /* blocks a thread holds at most */
     EXCHANGE = 8, /* blocks that wait for whoever takes them */
     PAGE = 4096,
-    STEPS_BETWEEN_LOOKS = 32, /* at the clock */
+    STEPS_BETWEEN_LOOKS = 32, /* at the end of the test */
+    DECAY_MS = 100,
+    FORK_MS = 50, /* from the end of a child to the next */
+    CHILD_CLAIMS = 30,
 };
 
 /* A block as its owner knows it. */
@@ -31,7 +35,7 @@ struct heap_stress {
     struct pool_heap heap;
     pthread_mutex_t exchanging;
     struct held exchange[EXCHANGE];
-    _Atomic uint64_t served, spilled, handed, grown, moved, trimmed;
+    _Atomic uint64_t served, spilled, handed, grown, moved, trimmed, forked;
 };
 
 struct hand {
@@ -137,32 +141,22 @@ static void give_back(struct hand *hand, struct held *held)
     held->block = NULL;
 }
 
-/* To a block that goes on growing in place; false when there is none. */
-static bool move(struct hand *hand, struct held *held, size_t bytes)
-{
-    struct held old = *held;
-    char *block = pool_heap_claim_growing(&hand->stress->heap, bytes);
-    hand->served += block != NULL;
-    hand->spilled += block == NULL;
-    if (!block)
-        return false;
-    if (old.stride > 0)
-        memcpy(block, old.block, old.bytes);
-    held->block = block;
-    give_back(hand, &old);
-    hand->moved++;
-    return true;
-}
-
 static void grow(struct hand *hand, struct held *held)
 {
     struct pool_heap *heap = &hand->stress->heap;
     size_t bytes = held->bytes + 1 + stress_random(&hand->random) % held->bytes;
     check(held);
-    if (pool_heap_resize(heap, held->block, bytes))
+    if (pool_heap_resize(heap, held->block, bytes)) {
         hand->grown++;
-    else if (!move(hand, held, bytes))
-        return;
+    } else {
+        char *moved = pool_heap_grow(heap, held->block, bytes);
+        hand->served += moved != NULL;
+        hand->spilled += moved == NULL;
+        if (!moved)
+            return;
+        hand->moved++;
+        held->block = moved;
+    }
     check(held);
     if (pool_heap_usable(heap, held->block) - bytes >= PAGE)
         ck_abort_msg("block %p has %zu usable bytes, not %zu", (void *)held->block,
@@ -187,12 +181,21 @@ static void hand_over(struct hand *hand, struct held *held)
     }
 }
 
+/* All that a fork does but the fork. */
+static void mark_for_fork(struct pool_heap *heap)
+{
+    pool_heap_fork_prepare(heap);
+    pool_heap_fork_done(heap, false);
+}
+
 static void step(struct hand *hand)
 {
     uint64_t dice = stress_random(&hand->random);
     struct held *held = &hand->held[(dice >> 32) % HAND];
     if (dice % 8192 == 0)
         hand->trimmed += pool_heap_trim(&hand->stress->heap) > 0;
+    else if (dice % 8192 == 2)
+        mark_for_fork(&hand->stress->heap);
     else if (dice % 8 == 1)
         hand_over(hand, held);
     else if (!held->block)
@@ -203,6 +206,52 @@ static void step(struct hand *hand)
         give_back(hand, held);
 }
 
+/* What a child does: it has the parent's live blocks, of which it knows this one, and a heap of
+   its own with every lock free. */
+static void live_in_child(struct hand *hand, const struct held *kept)
+{
+    check(kept);
+    for (unsigned i = 0; i < CHILD_CLAIMS; i++) {
+        struct held *held = &hand->held[i % HAND];
+        if (held->block)
+            give_back(hand, held);
+        claim(hand, held);
+    }
+    check(kept);
+    if (!pool_spans_valid(&hand->stress->heap.spans))
+        ck_abort_msg("blocks of a child do not tile its area");
+    _exit(EXIT_SUCCESS);
+}
+
+static void fork_once(struct hand *hand, const struct held *kept)
+{
+    int status = 0;
+    pool_heap_fork_prepare(&hand->stress->heap);
+    pid_t child = fork();
+    pool_heap_fork_done(&hand->stress->heap, child == 0);
+    if (child == 0)
+        live_in_child(hand, kept);
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        ck_abort_msg("child %d ended with status %#x", (int)child, (unsigned)status);
+    atomic_fetch_add_explicit(&hand->stress->forked, 1, memory_order_relaxed);
+}
+
+static void fork_body(struct heap_stress *stress, uint64_t random)
+{
+    struct hand hand = {.stress = stress, .random = random};
+    struct held kept = {.bytes = 3 * MIB, .seed = random, .stride = PAGE};
+    bool fresh;
+    kept.block = pool_heap_claim(&stress->heap, kept.bytes, &fresh);
+    ck_assert_ptr_nonnull(kept.block);
+    fill(&kept);
+    while (!stress_is_over()) {
+        fork_once(&hand, &kept);
+        usleep(FORK_MS * 1000);
+    }
+    give_back(&hand, &kept);
+    atomic_fetch_add_explicit(&stress->served, 1, memory_order_relaxed);
+}
+
 static void add(_Atomic uint64_t *total, uint64_t part)
 {
     atomic_fetch_add_explicit(total, part, memory_order_relaxed);
@@ -211,6 +260,10 @@ static void add(_Atomic uint64_t *total, uint64_t part)
 static void stress_body(unsigned index, void *shared)
 {
     struct hand hand = {.stress = shared, .random = stress_start(index)};
+    if (index == THREADS) {
+        fork_body(shared, hand.random);
+        return;
+    }
     while (!stress_is_over())
         for (unsigned i = 0; i < STEPS_BETWEEN_LOOKS; i++)
             step(&hand);
@@ -235,9 +288,10 @@ static void settle(struct heap_stress *stress)
     struct pool_heap_figures figures = pool_heap_read(&stress->heap);
     printf("  %" PRIu64 " served (%" PRIu64 " new), %" PRIu64 " spilled, %" PRIu64
            " handed over, %" PRIu64 " grown in place, %" PRIu64 " moved, %" PRIu64
-           " times trimmed\n",
+           " times trimmed, %" PRIu64 " MiB given back, %" PRIu64 " children\n",
            figures.claims, figures.born, figures.spilled, total(&stress->handed),
-           total(&stress->grown), total(&stress->moved), total(&stress->trimmed));
+           total(&stress->grown), total(&stress->moved), total(&stress->trimmed),
+           figures.returned_bytes >> 20, total(&stress->forked));
     ck_assert(pool_spans_valid(&stress->heap.spans));
     ck_assert_uint_eq(figures.live_bytes, 0);
     ck_assert_uint_eq(figures.claims, total(&stress->served));
@@ -248,13 +302,22 @@ static void settle(struct heap_stress *stress)
     ck_assert_uint_eq(pool_heap_read(&stress->heap).idle_bytes, 0);
 }
 
+static uint64_t clock_ms(void)
+{
+    return stress_clock() / 1000000;
+}
+
 START_TEST(every_block_keeps_its_contents_until_it_is_returned)
 {
     static struct heap_stress stress;
+    static struct pool_source source;
     struct hand last = {.stress = &stress};
-    ck_assert(pool_heap_open(&stress.heap, &fake_source));
+    source = fake_source;
+    source.now_ms = clock_ms;
+    ck_assert(pool_heap_open(&stress.heap, &source));
+    pool_heap_tune(&stress.heap, &(struct pool_heap_tuning){.decay_ms = DECAY_MS});
     pthread_mutex_init(&stress.exchanging, NULL);
-    suite_run_threads(THREADS, stress_body, &stress);
+    suite_run_threads(THREADS + 1, stress_body, &stress);
     for (unsigned i = 0; i < EXCHANGE; i++)
         if (stress.exchange[i].block)
             give_back(&last, &stress.exchange[i]);

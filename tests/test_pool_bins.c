@@ -240,6 +240,82 @@ START_TEST(the_low_mark_is_the_fewest_idle_since_it_was_set)
 }
 END_TEST
 
+START_TEST(a_block_on_top_is_seen_and_stays)
+{
+    struct pool_bin bin = {0};
+    ck_assert_uint_eq(pool_bin_peek(&bin), 0);
+    push(&bin, 7);
+    push(&bin, 3);
+    uint64_t head = head_of(&bin);
+    ck_assert_uint_eq(pool_bin_peek(&bin), 3);
+    ck_assert_uint_eq(head_of(&bin), head);
+    pop_gives(&bin, 3);
+    ck_assert_uint_eq(pool_bin_peek(&bin), 7);
+}
+END_TEST
+
+START_TEST(what_nobody_needed_is_the_fewest_idle_of_the_window_and_of_now)
+{
+    struct pool_bin bin = {0};
+    for (uint32_t index = 1; index <= 6; index++)
+        push(&bin, index);
+    ck_assert_uint_eq(pool_bin_unneeded(&bin), 0); /* the bin was empty at first */
+    ck_assert_uint_eq(pool_bin_unneeded(&bin), 6);
+    pop_gives(&bin, 6);
+    pop_gives(&bin, 5);
+    push(&bin, 5);
+    push(&bin, 6);
+    ck_assert_uint_eq(pool_bin_unneeded(&bin), 4);
+    ck_assert_uint_eq(pool_bin_unneeded(&bin), 6);
+    ck_assert_uint_eq(pool_bin_drain(&bin), 6);
+    push(&bin, 1);
+    ck_assert_uint_eq(pool_bin_unneeded(&bin), 0);
+    set_low(&bin, 5);
+    ck_assert_uint_eq(pool_bin_unneeded(&bin), 1);
+}
+END_TEST
+
+enum { RHYTHM_CLAIMS = 4000 };
+
+/* The longest wait for a claim that is due, of a program that claims `hot` blocks and gives
+   them back, again and again, from this tag on. */
+static unsigned longest_wait(uint64_t tag, unsigned hot, uint32_t interval, unsigned *due)
+{
+    struct pool_bin bin = bin_after(tag);
+    unsigned wait = 0, longest = 0;
+    *due = 0;
+    for (unsigned claims = 0; claims < RHYTHM_CLAIMS; claims += hot) {
+        for (uint32_t index = 1; index <= hot; index++)
+            if (!pool_bin_push(&bin, records, index))
+                ck_abort();
+        for (uint32_t index = hot; index > 0; index--) {
+            if (pool_bin_pop(&bin, records) != index)
+                ck_abort();
+            bool is_due = pool_bin_due_every(&bin, interval);
+            *due += is_due;
+            wait = is_due ? 0 : wait + 1;
+            longest = wait > longest ? wait : longest;
+        }
+    }
+    return longest;
+}
+
+START_TEST(no_rhythm_of_claims_and_returns_keeps_a_program_from_looking)
+{
+    unsigned due;
+    for (unsigned hot = 1; hot <= 40; hot++)
+        for (uint64_t tag = 0; tag < 32; tag++) {
+            unsigned longest = longest_wait(tag, hot, POOL_BIN_LOOK, &due);
+            ck_assert_msg(longest < 400, "%u blocks from tag %ju: %u claims", hot,
+                          (uintmax_t)tag, longest);
+            ck_assert_uint_ge(due, RHYTHM_CLAIMS / POOL_BIN_LOOK / 2);
+            ck_assert_uint_le(due, RHYTHM_CLAIMS / POOL_BIN_LOOK * 2);
+        }
+    ck_assert_uint_eq(longest_wait(0, 1, 1, &due), 0);
+    ck_assert_uint_le(longest_wait(0, 1, POOL_BIN_LOOK, &due), 2 * POOL_BIN_LOOK);
+}
+END_TEST
+
 enum { CHURN_THREADS = 4, CHURN_STEPS = 100000, CHURN_BLOCKS = 3 };
 
 struct churn {
@@ -294,4 +370,7 @@ SUITE_MAIN("pool/bins", an_empty_bin_gives_nothing, blocks_come_back_last_in_fir
            popped_is_exact_where_a_drain_steps_over_a_boundary,
            a_full_bin_drained_across_half_a_turn_counts_one_lap,
            the_low_mark_is_the_fewest_idle_since_it_was_set,
+           a_block_on_top_is_seen_and_stays,
+           what_nobody_needed_is_the_fewest_idle_of_the_window_and_of_now,
+           no_rhythm_of_claims_and_returns_keeps_a_program_from_looking,
            threads_pop_each_block_one_at_a_time_and_see_what_was_written_before)

@@ -1,89 +1,7 @@
 /* Defends: a request is served by retained memory or refused and counted as spilled,
    never in between; an address is a block's only where a live one begins; contents
-   survive growing; memory said to be fresh is zero; and the figures add up exactly. */
-#include "pool/heap.h"
-
-#include <string.h>
-
-#include "tests/fake_source.h"
-#include "tests/suite.h"
-
-#define KIB  ((size_t)1 << 10)
-#define MIB  ((size_t)1 << 20)
-#define GIB  ((size_t)1 << 30)
-#define AREA GIB /* of the packed area, and of each row, at the scale of most tests */
-
-static struct pool_heap heap;
-
-static void open_scaled(size_t area)
-{
-    fake_reset();
-    memset(&heap, 0, sizeof(heap));
-    fake.reserve_bytes_max = area * (1 + POOL_ROW_COUNT) + 2 * MIB;
-    ck_assert(pool_heap_open(&heap, &fake_source));
-    ck_assert_uint_eq(heap.bytes, area * (1 + POOL_ROW_COUNT));
-}
-
-static void setup(void)
-{
-    open_scaled(AREA);
-}
-
-static void teardown(void)
-{
-    if (heap.bytes > 0)
-        ck_assert(pool_spans_valid(&heap.spans));
-}
-
-static char *claim(size_t bytes)
-{
-    bool fresh;
-    char *block = pool_heap_claim(&heap, bytes, &fresh);
-    ck_assert_ptr_nonnull(block);
-    ck_assert_uint_eq((uintptr_t)block % (64 * KIB), 0);
-    return block;
-}
-
-static void is_refused(size_t bytes)
-{
-    bool fresh = true;
-    ck_assert_ptr_null(pool_heap_claim(&heap, bytes, &fresh));
-    ck_assert(!fresh);
-}
-
-static void give_back(void *block)
-{
-    ck_assert(pool_heap_return(&heap, block));
-}
-
-static bool all_are(const char *bytes, char expected, size_t count)
-{
-    size_t at = 0;
-    while (at < count && bytes[at] == expected)
-        at++;
-    return at == count;
-}
-
-static void place_is(const void *address, enum pool_heap_place place)
-{
-    ck_assert_int_eq(pool_heap_place(&heap, address), place);
-}
-
-static void counts_are(uint64_t reused, uint64_t born, uint64_t spilled)
-{
-    struct pool_heap_figures figures = pool_heap_read(&heap);
-    ck_assert_uint_eq(figures.reused, reused);
-    ck_assert_uint_eq(figures.born, born);
-    ck_assert_uint_eq(figures.claims, reused + born);
-    ck_assert_uint_eq(figures.spilled, spilled);
-}
-
-static void bytes_are(uint64_t live, uint64_t idle)
-{
-    struct pool_heap_figures figures = pool_heap_read(&heap);
-    ck_assert_uint_eq(figures.live_bytes, live);
-    ck_assert_uint_eq(figures.idle_bytes, idle);
-}
+   survive growing; and the figures add up exactly. */
+#include "tests/heap_fixture.h"
 
 START_TEST(the_largest_scale_that_the_source_has_room_for_is_taken)
 {
@@ -117,8 +35,10 @@ START_TEST(a_source_without_room_leaves_a_heap_that_refuses_and_owns_nothing)
     counts_are(0, 0, 2);
     bytes_are(0, 0);
     ck_assert_uint_eq(pool_heap_trim(&heap), 0);
+    pool_heap_shed(&heap);
+    ck_assert_uint_eq(fake_reserved(), 0);
     pool_heap_fork_prepare(&heap);
-    pool_heap_fork_done(&heap);
+    pool_heap_fork_done(&heap, false);
 }
 END_TEST
 
@@ -313,17 +233,34 @@ START_TEST(a_pointer_is_a_block_only_where_a_live_one_begins)
         ck_assert(!pool_heap_return(&heap, packed + offsets[i]));
         ck_assert(!pool_heap_return(&heap, large + offsets[i]));
     }
-    ck_assert(pool_heap_owns(&heap, packed) && pool_heap_owns(&heap, packed + MIB - 1));
-    ck_assert(pool_heap_owns(&heap, large) && pool_heap_owns(&heap, large + 64 * MIB - 1));
     for (unsigned i = 0; i < 7; i++) {
-        /* Granule 0 is never handed out but lies before what was. */
-        ck_assert_int_eq(pool_heap_owns(&heap, edges[i]), i == 0);
         place_is(edges[i], POOL_PLACE_INSIDE);
         ck_assert(!pool_heap_return(&heap, edges[i]));
     }
+    bytes_are(MIB + 40 * MIB, 0);
+}
+END_TEST
+
+START_TEST(an_address_is_ours_where_a_block_was_ever_born)
+{
+    char *packed = claim(MIB), *large = claim(40 * MIB);
+    ck_assert(pool_heap_owns(&heap, packed));
+    ck_assert(pool_heap_owns(&heap, packed + MIB - 1));
+    ck_assert(!pool_heap_owns(&heap, packed + MIB));
+    ck_assert(!pool_heap_owns(&heap, heap.rows_base - 1));
+    ck_assert(pool_heap_owns(&heap, large));
+    ck_assert(pool_heap_owns(&heap, large + 64 * MIB - 1));
+    ck_assert(!pool_heap_owns(&heap, large + 64 * MIB));
+    /* Granule 0 is never handed out but lies before what was. */
+    ck_assert(pool_heap_owns(&heap, heap.base));
     ck_assert(!pool_heap_owns(&heap, heap.base - 1));
     ck_assert(!pool_heap_owns(&heap, heap.base + heap.bytes));
-    bytes_are(MIB + 40 * MIB, 0);
+    ck_assert(!pool_heap_owns(&heap, NULL));
+    give_back(packed);
+    give_back(large);
+    (void)pool_heap_trim(&heap);
+    ck_assert(pool_heap_owns(&heap, packed));
+    ck_assert(pool_heap_owns(&heap, large));
 }
 END_TEST
 
@@ -349,151 +286,62 @@ START_TEST(a_block_that_was_returned_is_told_from_one_that_never_was)
 }
 END_TEST
 
-START_TEST(trimming_leaves_what_is_live_and_makes_the_rest_fresh)
+START_TEST(a_block_that_outgrows_its_own_moves_with_its_contents)
 {
-    bool fresh = false;
-    char *kept = claim(MIB), *packed = claim(2 * MIB), *large = claim(40 * MIB);
-    claim(1);
-    memset(kept, 1, MIB);
-    memset(packed, 1, 2 * MIB);
-    large[0] = large[40 * MIB - 1] = 1;
-    give_back(packed);
-    give_back(large);
-    ck_assert_uint_eq(pool_heap_trim(&heap), 42 * MIB);
-    bytes_are(MIB + 64 * KIB, 0);
-    ck_assert_uint_eq(pool_heap_trim(&heap), 0);
-    ck_assert(all_are(kept, 1, MIB));
-    ck_assert_ptr_eq(pool_heap_claim(&heap, 2 * MIB, &fresh), packed);
-    ck_assert(fresh && packed[0] == 0 && packed[2 * MIB - 1] == 0);
-    ck_assert_ptr_eq(pool_heap_claim(&heap, 40 * MIB, &fresh), large);
-    ck_assert(fresh && large[0] == 0 && large[40 * MIB - 1] == 0);
-    counts_are(2, 4, 0);
+    char *block = claim(100 * KIB);
+    memset(block, 7, 100 * KIB);
+    char *grown = pool_heap_grow(&heap, block, 200 * KIB);
+    ck_assert_ptr_eq(grown, heap.rows_base);
+    ck_assert(all_are(grown, 7, 100 * KIB));
+    ck_assert_uint_eq(pool_heap_usable(&heap, grown), 200 * KIB);
+    place_is(block, POOL_PLACE_RETURNED);
+    counts_are(0, 2, 0);
+    bytes_are(MIB, 128 * KIB);
 }
 END_TEST
 
-START_TEST(both_sides_of_a_fork_claim_and_return)
+START_TEST(a_block_that_cannot_grow_stays_as_it_was)
 {
-    char *packed = claim(MIB), *large = claim(40 * MIB);
-    pool_heap_fork_prepare(&heap);
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    pool_heap_fork_done(&heap);
-    char *second = claim(MIB), *second_large = claim(40 * MIB);
-    give_back(packed);
-    give_back(large);
-    if (child == 0)
-        _exit(second == packed + MIB && second_large == large + 64 * MIB ? 0 : 1);
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
+    char *block = claim(100 * KIB);
+    memset(block, 7, 100 * KIB);
+    ck_assert_ptr_null(pool_heap_grow(&heap, block, GIB + 1));
+    place_is(block, POOL_PLACE_LIVE);
+    ck_assert(all_are(block, 7, 100 * KIB));
+    ck_assert_uint_eq(pool_heap_usable(&heap, block), 100 * KIB);
+    counts_are(0, 1, 1);
 }
 END_TEST
 
-static uint64_t next_random(uint64_t *state)
+/* A block of 3 MiB from the rows grows into the next row; how often pages were moved. */
+static unsigned moves_of_a_grown_block(void)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
+    char *block = pool_heap_claim_growing(&heap, 3 * MIB);
+    memset(block, 7, 3 * MIB);
+    char *grown = pool_heap_grow(&heap, block, 65 * MIB);
+    ck_assert_ptr_eq(grown, heap.rows_base + AREA);
+    ck_assert(all_are(grown, 7, 3 * MIB));
+    ck_assert_int_eq(grown[65 * MIB - 1], 0);
+    place_is(block, POOL_PLACE_RETURNED);
+    give_back(grown);
+    return fake_moves();
 }
 
-enum { MODEL_BLOCKS = 40 };
-
-/* What a test that knows every block says of the heap. */
-struct model {
-    char *blocks[MODEL_BLOCKS];
-    size_t bytes[MODEL_BLOCKS]; /* requested */
-    uint64_t served, spilled;
-};
-
-static bool overlap(const struct model *model, unsigned a, unsigned b)
+START_TEST(pages_are_moved_between_rows_into_a_fresh_block_only)
 {
-    return model->blocks[a] && model->blocks[b] &&
-           model->blocks[a] < model->blocks[b] + model->bytes[b] &&
-           model->blocks[b] < model->blocks[a] + model->bytes[a];
+    ck_assert_uint_eq(moves_of_a_grown_block(), 1);
+    ck_assert_uint_eq(moves_of_a_grown_block(), 1); /* the block before was used */
+    char *small = pool_heap_claim_growing(&heap, MIB);
+    memset(small, 7, MIB);
+    (void)pool_heap_trim(&heap);
+    ck_assert(all_are(pool_heap_grow(&heap, small, 65 * MIB), 7, MIB));
+    ck_assert_uint_eq(fake_moves(), 1);
 }
+END_TEST
 
-/* The pages that the model reads and writes: the first and the last of a block. */
-static void model_fill(const struct model *model, unsigned slot)
+START_TEST(pages_that_the_source_does_not_move_are_copied)
 {
-    size_t part = model->bytes[slot] < 4 * KIB ? model->bytes[slot] : 4 * KIB;
-    memset(model->blocks[slot], (int)slot + 1, part);
-    memset(model->blocks[slot] + model->bytes[slot] - part, (int)slot + 1, part);
-}
-
-static void model_check(const struct model *model, unsigned slot, char expected)
-{
-    size_t part = model->bytes[slot] < 4 * KIB ? model->bytes[slot] : 4 * KIB;
-    const char *block = model->blocks[slot];
-    ck_assert(all_are(block, expected, part));
-    ck_assert(all_are(block + model->bytes[slot] - part, expected, part));
-}
-
-static void model_claim(struct model *model, unsigned slot, size_t bytes, bool growing)
-{
-    bool fresh = false;
-    char *block = growing ? pool_heap_claim_growing(&heap, bytes)
-                          : pool_heap_claim(&heap, bytes, &fresh);
-    model->served += block != NULL;
-    model->spilled += block == NULL;
-    model->blocks[slot] = block;
-    model->bytes[slot] = bytes;
-    if (!block)
-        return;
-    ck_assert_uint_eq(pool_heap_usable(&heap, block), (bytes + 4095) & ~(size_t)4095);
-    for (unsigned other = 0; other < MODEL_BLOCKS; other++)
-        if (other != slot && overlap(model, slot, other))
-            ck_abort_msg("a block of %zu bytes is part of a live one", bytes);
-    if (fresh)
-        model_check(model, slot, 0);
-    model_fill(model, slot);
-}
-
-static void model_step(struct model *model, uint64_t dice)
-{
-    unsigned slot = (unsigned)(dice % MODEL_BLOCKS);
-    size_t bytes = 1 + (dice >> 8) % (KIB << (dice >> 48) % 18);
-    if (dice >> 57 == 0)
-        (void)pool_heap_trim(&heap);
-    if (dice >> 57 == 1)
-        fake_refuse_next_enable();
-    if (!model->blocks[slot]) {
-        model_claim(model, slot, bytes, dice >> 56 & 1);
-        return;
-    }
-    model_check(model, slot, (char)(slot + 1));
-    if (dice >> 55 & 1 && pool_heap_resize(&heap, model->blocks[slot], bytes)) {
-        model->bytes[slot] = bytes;
-        model_fill(model, slot);
-        return;
-    }
-    give_back(model->blocks[slot]);
-    model->blocks[slot] = NULL;
-}
-
-START_TEST(random_use_keeps_contents_and_every_request_is_counted_once)
-{
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct model model = {0};
-        uint64_t random = seed;
-        setup();
-        for (unsigned step = 0; step < 4000; step++)
-            model_step(&model, next_random(&random));
-        struct pool_heap_figures figures = pool_heap_read(&heap);
-        ck_assert_uint_eq(figures.claims, model.served);
-        ck_assert_uint_eq(figures.claims, figures.reused + figures.born);
-        ck_assert_uint_eq(figures.spilled, model.spilled);
-        ck_assert_uint_gt(figures.spilled, 0);
-        for (unsigned slot = 0; slot < MODEL_BLOCKS; slot++)
-            if (model.blocks[slot])
-                give_back(model.blocks[slot]);
-        figures = pool_heap_read(&heap);
-        ck_assert_uint_eq(figures.live_bytes, 0);
-        /* Blocks that merge with trimmed ones are given back together with them. */
-        ck_assert_uint_ge(pool_heap_trim(&heap), figures.idle_bytes);
-        bytes_are(0, 0);
-        ck_assert(pool_spans_valid(&heap.spans));
-    }
+    fake.refused_move = 1;
+    ck_assert_uint_eq(moves_of_a_grown_block(), 1);
 }
 END_TEST
 
@@ -513,7 +361,9 @@ SUITE_MAIN_WITH("pool/heap", setup, teardown,
                 growing_that_the_source_refuses_leaves_the_block_as_it_was,
                 a_block_for_growing_comes_from_the_packed_area_where_rows_refuse,
                 a_pointer_is_a_block_only_where_a_live_one_begins,
+                an_address_is_ours_where_a_block_was_ever_born,
                 a_block_that_was_returned_is_told_from_one_that_never_was,
-                trimming_leaves_what_is_live_and_makes_the_rest_fresh,
-                both_sides_of_a_fork_claim_and_return,
-                random_use_keeps_contents_and_every_request_is_counted_once)
+                a_block_that_outgrows_its_own_moves_with_its_contents,
+                a_block_that_cannot_grow_stays_as_it_was,
+                pages_are_moved_between_rows_into_a_fresh_block_only,
+                pages_that_the_source_does_not_move_are_copied)

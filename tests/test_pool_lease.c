@@ -1,63 +1,7 @@
 /* Defends: every open lease is found by its address and closed exactly once, whatever is
    opened and closed around it; closing an owner's takes those and no others; a lease for
    which there is no memory is not open. */
-#include "pool/lease.h"
-
-#include <string.h>
-
-#include "tests/fake_source.h"
-#include "tests/suite.h"
-
-static struct pool_leases leases;
-
-static void setup(void)
-{
-    fake_reset();
-    memset(&leases, 0, sizeof(leases));
-    pool_leases_open(&leases, &fake_source);
-}
-
-static const char owners[4]; /* identities */
-
-static struct pool_lease lease_of(uint64_t address, uint64_t bytes, unsigned owner)
-{
-    return (struct pool_lease){address, bytes, &owners[owner], owner + 10};
-}
-
-/* Opens a lease where none is. */
-static void open_new(uint64_t address, uint64_t bytes, unsigned owner)
-{
-    struct pool_lease lease = lease_of(address, bytes, owner);
-    struct pool_lease ended = {.address = 1};
-    bool opened = pool_lease_open(&leases, &lease, &ended);
-    if (!opened || ended.address != 0)
-        ck_abort_msg("no new lease of %#jx", (uintmax_t)address);
-}
-
-/* One check and not four: tests here compare some hundred thousand leases. */
-static void lease_is(const struct pool_lease *lease, uint64_t address, uint64_t bytes,
-                     unsigned owner)
-{
-    if (lease->address != address || lease->bytes != bytes ||
-        lease->owner != &owners[owner] || lease->device != owner + 10)
-        ck_abort_msg("the lease of %#jx is one of %#jx, %ju bytes", (uintmax_t)address,
-                     (uintmax_t)lease->address, (uintmax_t)lease->bytes);
-}
-
-static void closes(uint64_t address, uint64_t bytes, unsigned owner)
-{
-    struct pool_lease lease = {0};
-    if (!pool_lease_close(&leases, address, &lease))
-        ck_abort_msg("no lease of %#jx", (uintmax_t)address);
-    lease_is(&lease, address, bytes, owner);
-}
-
-static void is_not_open(uint64_t address)
-{
-    struct pool_lease lease = {.bytes = 77};
-    if (pool_lease_close(&leases, address, &lease) || lease.bytes != 77)
-        ck_abort_msg("a lease of %#jx", (uintmax_t)address);
-}
+#include "tests/lease_fixture.h"
 
 START_TEST(a_lease_is_closed_once)
 {
@@ -189,30 +133,6 @@ START_TEST(a_lease_closed_in_a_run_round_the_end_of_a_table_hides_no_other)
 }
 END_TEST
 
-/* What close_owner handed over. */
-struct ended {
-    unsigned count;
-    uint64_t bytes;
-    const void *owner;
-};
-
-static void count_ended(void *context, const struct pool_lease *lease)
-{
-    struct ended *ended = context;
-    ended->count++;
-    ended->bytes += lease->bytes;
-    if (lease->owner != ended->owner)
-        ck_abort_msg("a lease of another owner was ended");
-}
-
-static void close_owner(unsigned owner, unsigned count, uint64_t bytes)
-{
-    struct ended ended = {.owner = &owners[owner]};
-    pool_leases_close_owner(&leases, &owners[owner], count_ended, &ended);
-    ck_assert_uint_eq(ended.count, count);
-    ck_assert_uint_eq(ended.bytes, bytes);
-}
-
 START_TEST(closing_an_owners_leases_takes_those_and_no_others)
 {
     enum { COUNT = 20000 };
@@ -285,83 +205,6 @@ START_TEST(a_table_that_cannot_grow_keeps_what_it_has)
 }
 END_TEST
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-enum { MODEL_ADDRESSES = 10000 };
-
-/* What is open, by address: bytes, 0 where nothing is, and the owner. */
-struct model {
-    uint64_t bytes[MODEL_ADDRESSES];
-    unsigned owners[MODEL_ADDRESSES];
-};
-
-static uint64_t model_address(uint64_t n)
-{
-    return (n + 1) << 21;
-}
-
-static void model_open(struct model *model, uint64_t n, uint64_t bytes, unsigned owner)
-{
-    struct pool_lease lease = lease_of(model_address(n), bytes, owner), ended;
-    if (!pool_lease_open(&leases, &lease, &ended))
-        ck_abort_msg("no lease of %#jx", (uintmax_t)lease.address);
-    if (model->bytes[n] > 0)
-        lease_is(&ended, model_address(n), model->bytes[n], model->owners[n]);
-    else
-        ck_assert_uint_eq(ended.address, 0);
-    model->bytes[n] = bytes;
-    model->owners[n] = owner;
-}
-
-static void model_close(struct model *model, uint64_t n)
-{
-    if (model->bytes[n] > 0)
-        closes(model_address(n), model->bytes[n], model->owners[n]);
-    else
-        is_not_open(model_address(n));
-    model->bytes[n] = 0;
-}
-
-static void model_close_owner(struct model *model, unsigned owner)
-{
-    unsigned count = 0;
-    uint64_t bytes = 0;
-    for (unsigned n = 0; n < MODEL_ADDRESSES; n++) {
-        if (model->bytes[n] == 0 || model->owners[n] != owner)
-            continue;
-        count++;
-        bytes += model->bytes[n];
-        model->bytes[n] = 0;
-    }
-    close_owner(owner, count, bytes);
-}
-
-START_TEST(random_use_agrees_with_a_plain_array)
-{
-    static struct model model;
-    uint64_t random = 1;
-    for (unsigned step = 0; step < 400000; step++) {
-        uint64_t dice = next_random(&random);
-        uint64_t n = dice % MODEL_ADDRESSES;
-        unsigned owner = (unsigned)(dice >> 40) % 4;
-        if (dice >> 49 == 0)
-            model_close_owner(&model, owner);
-        else if (dice >> 48 & 1)
-            model_open(&model, n, 1 + (dice >> 20) % 1000000, owner);
-        else
-            model_close(&model, n);
-    }
-    for (uint64_t n = 0; n < MODEL_ADDRESSES; n++)
-        model_close(&model, n);
-}
-END_TEST
-
 START_TEST(both_sides_of_a_fork_close_what_was_open)
 {
     struct pool_lease lease;
@@ -380,45 +223,6 @@ START_TEST(both_sides_of_a_fork_close_what_was_open)
 }
 END_TEST
 
-enum { RACE_THREADS = 4, RACE_ADDRESSES = 2000, RACE_ROUNDS = 20 };
-
-struct race {
-    pthread_barrier_t meet;
-    _Atomic unsigned closed_counts[RACE_ROUNDS];
-};
-
-/* Each thread opens a quarter of the addresses; then all try to close all of them. */
-static void race_body(unsigned index, void *shared)
-{
-    struct race *race = shared;
-    for (unsigned round = 0; round < RACE_ROUNDS; round++) {
-        struct pool_lease lease, ended;
-        for (uint64_t n = index; n < RACE_ADDRESSES; n += RACE_THREADS) {
-            lease = lease_of(model_address(n), n, index);
-            (void)pool_lease_open(&leases, &lease, &ended);
-        }
-        pthread_barrier_wait(&race->meet);
-        unsigned closed = 0;
-        for (uint64_t n = 0; n < RACE_ADDRESSES; n++)
-            closed += pool_lease_close(&leases, model_address(n), &lease);
-        atomic_fetch_add_explicit(&race->closed_counts[round], closed,
-                                  memory_order_relaxed);
-        pthread_barrier_wait(&race->meet);
-    }
-}
-
-START_TEST(of_threads_that_close_a_lease_exactly_one_gets_it)
-{
-    static struct race race;
-    pthread_barrier_init(&race.meet, NULL, RACE_THREADS);
-    suite_run_threads(RACE_THREADS, race_body, &race);
-    for (unsigned round = 0; round < RACE_ROUNDS; round++)
-        ck_assert_uint_eq(
-            atomic_load_explicit(&race.closed_counts[round], memory_order_relaxed),
-            RACE_ADDRESSES);
-}
-END_TEST
-
 SUITE_MAIN_WITH("pool/lease", setup, NULL, a_lease_is_closed_once,
                 an_address_inside_a_lease_is_not_its_address,
                 an_address_that_is_opened_again_ends_the_lease_before,
@@ -430,6 +234,4 @@ SUITE_MAIN_WITH("pool/lease", setup, NULL, a_lease_is_closed_once,
                 an_owners_leases_in_a_run_round_the_end_of_a_table_are_all_closed,
                 a_lease_without_memory_is_not_open_and_the_next_one_is,
                 a_table_that_cannot_grow_keeps_what_it_has,
-                random_use_agrees_with_a_plain_array,
-                both_sides_of_a_fork_close_what_was_open,
-                of_threads_that_close_a_lease_exactly_one_gets_it)
+                both_sides_of_a_fork_close_what_was_open)

@@ -158,7 +158,7 @@ START_TEST(a_child_without_handlers_gives_up_a_lock_that_another_thread_held)
 }
 END_TEST
 
-static void *fork_in_vain(void *context)
+static void *fork_briefly(void *context)
 {
     (void)context;
     pool_lock_fork_prepare(&lock);
@@ -171,10 +171,23 @@ START_TEST(a_fork_that_did_not_get_the_lock_gives_nothing_back)
     pthread_t thread;
     double waited_ms;
     pool_lock_fork_prepare(&lock);
-    ck_assert_int_eq(pthread_create(&thread, NULL, fork_in_vain, NULL), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, fork_briefly, NULL), 0);
     pthread_join(thread, NULL);
     ck_assert(!take(&waited_ms));
     pool_lock_fork_done(&lock);
+    is_taken_at_once();
+}
+END_TEST
+
+START_TEST(a_fork_that_got_the_lock_once_gives_it_back_once)
+{
+    double waited_ms;
+    struct holder holder = {0};
+    fork_briefly(NULL);
+    hold_begin(&holder);
+    fork_briefly(NULL);
+    ck_assert(!take(&waited_ms));
+    hold_end(&holder);
     is_taken_at_once();
 }
 END_TEST
@@ -208,4 +221,5 @@ SUITE_MAIN_WITH("pool/lock", setup, NULL, a_free_lock_is_taken_at_once,
                 both_sides_of_a_fork_have_the_lock_again,
                 a_child_without_handlers_gives_up_a_lock_that_another_thread_held,
                 a_fork_that_did_not_get_the_lock_gives_nothing_back,
+                a_fork_that_got_the_lock_once_gives_it_back_once,
                 threads_exclude_each_other)

@@ -1,79 +1,7 @@
 /* Defends: a large block has a stride of its own octave, is extended in place with its
    contents, and comes back whole; an address names a block only where one begins; a
    refusal of the source leaves every block as it was and is counted as nothing. */
-#include "pool/rows.h"
-
-#include <string.h>
-
-#include "tests/fake_source.h"
-#include "tests/suite.h"
-
-#define MIB ((size_t)1 << 20)
-#define GIB ((size_t)1 << 30)
-
-/* 16 64-MiB strides, then 8 4 2 1, and five rows of which the first stride is too large. */
-enum { ROW_SHIFT = 30, RECORDS = 32 };
-
-static struct pool_rows rows;
-static struct pool_record records[RECORDS];
-
-static void setup(void)
-{
-    fake_reset();
-    memset(&rows, 0, sizeof(rows));
-    memset(records, 0, sizeof(records));
-    char *base = fake_source.reserve((size_t)POOL_ROW_COUNT << ROW_SHIFT);
-    ck_assert_ptr_nonnull(base);
-    pool_rows_open(&rows, base, ROW_SHIFT, records, &fake_source);
-}
-
-static uint32_t claim(size_t bytes)
-{
-    bool fresh;
-    return pool_rows_claim(&rows, bytes, &fresh);
-}
-
-static char *claim_address(size_t bytes)
-{
-    uint32_t index = claim(bytes);
-    ck_assert_uint_ne(index, 0);
-    return pool_rows_address(&rows, index);
-}
-
-/* A claim that must be served at this stride of this row. */
-static uint32_t claim_gives(size_t bytes, unsigned row, size_t stride)
-{
-    uint32_t index = claim(bytes);
-    ck_assert_uint_ne(index, 0);
-    ck_assert_ptr_eq(pool_rows_address(&rows, index),
-                     rows.base + row * GIB + stride * (64 * MIB << row));
-    return index;
-}
-
-static void give_back(uint32_t index)
-{
-    pool_rows_return(&rows, index);
-}
-
-static size_t capacity(uint32_t index)
-{
-    return (size_t)POOL_GET(&records[index], granules) << POOL_GRANULE_SHIFT;
-}
-
-static bool all_are(const char *bytes, char expected, size_t count)
-{
-    size_t at = 0;
-    while (at < count && bytes[at] == expected)
-        at++;
-    return at == count;
-}
-
-static void figures_are(uint64_t reused, uint64_t born)
-{
-    struct pool_row_figures figures = pool_rows_figures(&rows);
-    ck_assert_uint_eq(figures.reused, reused);
-    ck_assert_uint_eq(figures.born, born);
-}
+#include "tests/rows_fixture.h"
 
 START_TEST(records_are_one_for_each_stride_and_one_for_none)
 {
@@ -166,7 +94,7 @@ END_TEST
 START_TEST(a_block_is_extended_in_place_and_keeps_its_contents)
 {
     char *block = claim_address(100);
-    uint32_t index = pool_rows_index(&rows, block);
+    uint32_t index = index_of(block);
     ck_assert_uint_eq(capacity(index), MIB);
     memset(block, 5, MIB);
     ck_assert(pool_rows_extend(&rows, index, 3 * MIB + 1));
@@ -265,7 +193,7 @@ START_TEST(an_idle_block_that_cannot_be_extended_stays_idle_and_is_not_counted)
     fake_refuse_next_enable();
     ck_assert_uint_eq(pool_rows_claim(&rows, 2 * MIB, &fresh), 0);
     ck_assert(!fresh);
-    ck_assert_uint_eq(POOL_GET(&records[index], state), POOL_IDLE);
+    ck_assert_uint_eq(state_of(index), POOL_IDLE);
     figures_are(0, 1);
     ck_assert_uint_eq(claim(2 * MIB), index);
     figures_are(1, 1);
@@ -282,73 +210,6 @@ START_TEST(only_a_block_that_was_never_handed_out_is_fresh)
     ck_assert(!fresh);
     ck_assert_uint_ne(pool_rows_claim(&rows, MIB, &fresh), index);
     ck_assert(fresh);
-}
-END_TEST
-
-START_TEST(trimming_gives_back_what_is_idle_and_only_that)
-{
-    char *live = claim_address(2 * MIB), *idle = claim_address(3 * MIB);
-    char *other = claim_address(70 * MIB);
-    live[0] = idle[0] = other[0] = 1;
-    give_back(pool_rows_index(&rows, idle));
-    give_back(pool_rows_index(&rows, other));
-    ck_assert_uint_eq(pool_rows_trim(&rows), 73 * MIB);
-    ck_assert_uint_eq(fake_discards(), 2);
-    ck_assert_uint_eq(fake_discarded(), 73 * MIB);
-    ck_assert_int_eq(live[0], 1);
-    ck_assert_int_eq(idle[0], 0);
-    ck_assert_uint_eq(pool_rows_trim(&rows), 0);
-    ck_assert_uint_eq(fake_discards(), 2);
-    figures_are(0, 3);
-}
-END_TEST
-
-START_TEST(a_trimmed_block_is_fresh_once_with_the_capacity_it_had)
-{
-    bool fresh = false;
-    char *block = claim_address(3 * MIB);
-    uint32_t index = pool_rows_index(&rows, block);
-    memset(block, 1, 3 * MIB);
-    give_back(index);
-    ck_assert_uint_eq(pool_rows_trim(&rows), 3 * MIB);
-    ck_assert_uint_eq(pool_rows_claim(&rows, 2 * MIB, &fresh), index);
-    ck_assert(fresh);
-    ck_assert_uint_eq(capacity(index), 3 * MIB);
-    ck_assert(all_are(block, 0, 3 * MIB));
-    give_back(index);
-    ck_assert_uint_eq(pool_rows_claim(&rows, 2 * MIB, &fresh), index);
-    ck_assert(!fresh);
-    figures_are(2, 1);
-}
-END_TEST
-
-START_TEST(a_trimmed_block_that_cannot_be_extended_stays_trimmed)
-{
-    bool fresh = true;
-    uint32_t index = claim(MIB);
-    give_back(index);
-    ck_assert_uint_eq(pool_rows_trim(&rows), MIB);
-    fake_refuse_next_enable();
-    ck_assert_uint_eq(pool_rows_claim(&rows, 2 * MIB, &fresh), 0);
-    ck_assert(!fresh);
-    ck_assert_uint_eq(pool_rows_trim(&rows), 0);
-    ck_assert_uint_eq(pool_rows_claim(&rows, 2 * MIB, &fresh), index);
-    ck_assert(fresh);
-    figures_are(1, 1);
-}
-END_TEST
-
-START_TEST(a_block_that_the_source_does_not_take_back_is_not_fresh)
-{
-    bool fresh = true;
-    uint32_t index = claim(MIB);
-    give_back(index);
-    fake_refuse_next_discard();
-    ck_assert_uint_eq(pool_rows_trim(&rows), 0);
-    ck_assert_uint_eq(pool_rows_claim(&rows, MIB, &fresh), index);
-    ck_assert(!fresh);
-    give_back(index);
-    ck_assert_uint_eq(pool_rows_trim(&rows), MIB);
 }
 END_TEST
 
@@ -378,8 +239,10 @@ START_TEST(rows_that_were_shed_keep_their_blocks_and_bear_no_more)
     ck_assert_uint_eq(fake_reserved(), GIB + 64 * MIB);
     pool_rows_shed(&rows);
     ck_assert_uint_eq(fake_releases(), 9);
+    unsigned enables = fake_enables();
     ck_assert_uint_eq(claim(MIB), 0);
     ck_assert_uint_eq(claim(100 * MIB), 0);
+    ck_assert_uint_eq(fake_enables(), enables);
     ck_assert(pool_rows_extend(&rows, index, 64 * MIB));
     ck_assert_int_eq(pool_rows_address(&rows, index)[0], 1);
     give_back(index);
@@ -451,25 +314,6 @@ START_TEST(a_walk_meets_every_block_that_was_born)
 }
 END_TEST
 
-START_TEST(both_sides_of_a_fork_claim_and_return)
-{
-    uint32_t index = claim(40 * MIB);
-    pool_rows_fork_prepare(&rows);
-    pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    pool_rows_fork_done(&rows);
-    if (child == 0) {
-        bool right = claim(40 * MIB) == index + 1;
-        give_back(index);
-        _exit(right && claim(64 * MIB) == index ? 0 : 1);
-    }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-    ck_assert_uint_eq(claim(40 * MIB), index + 1);
-}
-END_TEST
-
 enum { CHURN_THREADS = 4, CHURN_STEPS = 20000 };
 
 /* Each thread writes its blocks without protection and finds what it wrote. */
@@ -516,13 +360,8 @@ SUITE_MAIN_WITH("pool/rows", setup, NULL,
                 an_idle_block_up_to_two_octaves_larger_is_used,
                 an_idle_block_that_cannot_be_extended_stays_idle_and_is_not_counted,
                 only_a_block_that_was_never_handed_out_is_fresh,
-                trimming_gives_back_what_is_idle_and_only_that,
-                a_trimmed_block_is_fresh_once_with_the_capacity_it_had,
-                a_trimmed_block_that_cannot_be_extended_stays_trimmed,
-                a_block_that_the_source_does_not_take_back_is_not_fresh,
                 an_address_is_ours_in_every_part_of_a_stride_that_was_born,
                 rows_that_were_shed_keep_their_blocks_and_bear_no_more,
                 without_their_lock_rows_serve_what_is_idle_and_nothing_else,
                 what_would_break_a_bin_traps, a_walk_meets_every_block_that_was_born,
-                both_sides_of_a_fork_claim_and_return,
                 threads_share_no_block_and_every_claim_is_counted)

@@ -25,6 +25,18 @@ endforeach()
 tidemark_unit_test(tool_signals util)
 set_tests_properties(tool_signals PROPERTIES ENVIRONMENT TOOL_FOLDER=${TOOL_FOLDER})
 tidemark_script_test(tool_run tool_run.sh ${TOOL_FOLDER})
+tidemark_script_test(tool_admit tool_admit.sh ${TOOL_FOLDER} ${CMAKE_SOURCE_DIR}/README.md)
+tidemark_script_test(tool_plan tool_plan.sh ${TOOL_FOLDER} ${CMAKE_CURRENT_SOURCE_DIR}/data/plans
+  ${CMAKE_SOURCE_DIR}/README.md)
 tidemark_script_test(tool_strict tool_strict.sh ${TOOL_FOLDER})
 tidemark_script_test(tool_options tool_options.sh ${TOOL_FOLDER} ${PROJECT_VERSION}
   ${CMAKE_SOURCE_DIR}/policy/options.def ${CMAKE_SOURCE_DIR}/README.md)
+
+tidemark_script_test(fuzz_options fuzz.sh fuzz_options 15 tests/fuzz/fuzz_options.c
+  policy/ceiling.c policy/options.c policy/quantity.c)
+tidemark_script_test(fuzz_report fuzz.sh fuzz_report 15 tests/fuzz/fuzz_report.c
+  tools/tidemark/admit_report.c policy/quantity.c policy/reservation.c pool/text.c -ljansson)
+tidemark_script_test(fuzz_plan fuzz.sh fuzz_plan 15 tests/fuzz/fuzz_plan.c
+  tools/tidemark/json_input.c tools/tidemark/json_place.c tools/tidemark/plan_decide.c
+  tools/tidemark/plan_file.c tools/tidemark/usage.c policy/gaps.c policy/placement.c
+  policy/quantity.c policy/rank.c policy/space.c -ljansson)

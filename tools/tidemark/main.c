@@ -13,6 +13,8 @@ static const struct verb {
     int (*act)(int argc, char **argv);
 } verbs[] = {
     {"run", "run a program with libtidemark.so preloaded", verb_run},
+    {"admit", "say whether programs fit before they are started", verb_admit},
+    {"plan", "place buffers in address spaces, and say what that takes", verb_plan},
     {"options", "list every option, its value here and where that came from",
      verb_options},
 };
@@ -36,6 +38,8 @@ static void print_help(void)
          "  tidemark run -- ./train --epochs 3\n"
          "  tidemark run --device-mem 8GiB --report stderr -- ./train\n"
          "  tidemark run --strict --report run.json --report-format json -- ./train\n"
+         "  tidemark admit report.json --device-limit 0=48GiB\n"
+         "  tidemark plan plan.json\n"
          "  tidemark options\n"
          "\n"
          "Verbs (`tidemark VERB --help` tells more):");

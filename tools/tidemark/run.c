@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "policy/options.h"
+#include "tools/tidemark/admit_decide.h"
+#include "tools/tidemark/admit_print.h"
+#include "tools/tidemark/admit_text.h"
 #include "tools/tidemark/environment.h"
 #include "tools/tidemark/install.h"
 #include "tools/tidemark/launch.h"
@@ -24,15 +27,18 @@
 /* What getopt_long answers: past every character, then the options of the table by row. */
 enum {
     ANSWER_HELP = 256,
+    ANSWER_ADMIT,
     ANSWER_STRICT,
     ANSWER_SIM,
     ANSWER_ROW,
 };
 
-enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 3 };
+enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 4 };
 
 struct request {
     struct launch launch;
+    const char **reports; /* of --admit; room for every argument */
+    size_t report_count;
     bool help;
     bool sim;
     bool is_malformed; /* some value is, which was said */
@@ -51,7 +57,11 @@ static void print_help(void)
             printf("  --%s %s\n      %s (default: %s)\n", row->flag, row->argument,
                    row->help, row->initial);
     }
-    puts("  --strict\n"
+    puts("  --admit REPORT\n"
+         "      exit 3 unless the program that a compiler's report describes fits under "
+         "the\n"
+         "      ceiling; given again, the programs are resident together\n"
+         "  --strict\n"
          "      exit 126 if the library cannot be, or was not, loaded into PROGRAM\n"
          "  --sim\n"
          "      use the simulated CUDA driver where there is no GPU\n"
@@ -71,6 +81,7 @@ static void list_options(struct option options[LONG_OPTION_COUNT + 1])
         if (policy_option_rows[i].flag[0] != '\0')
             options[count++] = (struct option){
                 policy_option_rows[i].flag, required_argument, NULL, ANSWER_ROW + (int)i};
+    options[count++] = (struct option){"admit", required_argument, NULL, ANSWER_ADMIT};
     options[count++] = (struct option){"strict", no_argument, NULL, ANSWER_STRICT};
     options[count++] = (struct option){"sim", no_argument, NULL, ANSWER_SIM};
     options[count++] = (struct option){"help", no_argument, NULL, ANSWER_HELP};
@@ -92,6 +103,8 @@ static bool read_command_line(int argc, char **argv, struct request *request)
         }
         if (answer == ANSWER_HELP)
             request->help = true;
+        else if (answer == ANSWER_ADMIT)
+            request->reports[request->report_count++] = optarg;
         else if (answer == ANSWER_STRICT)
             request->launch.strict = true;
         else if (answer == ANSWER_SIM)
@@ -131,13 +144,45 @@ static void complain(void *context, const struct policy_option_row *row, const c
     request->is_malformed = true;
 }
 
-static bool values_are_well_formed(struct request *request)
+/* The name of a row's option where the command line gave it. */
+static const char *option_given(const struct request *request, enum policy_option_id id,
+                                const char *name)
+{
+    return request->launch.option_texts[id] != NULL ? name : NULL;
+}
+
+/* --admit: whether the programs that the reports describe fit. */
+static enum verb_exit admit_programs(const struct request *request,
+                                     const struct policy_options *options,
+                                     const struct policy_option_value *values)
+{
+    struct admit_question question;
+    struct admit_answer answer;
+
+    admit_ask(&question, options, values,
+              option_given(request, POLICY_OPTION_device_mem, "--device-mem"),
+              option_given(request, POLICY_OPTION_headroom, "--headroom"));
+    question.paths = request->reports;
+    question.path_count = request->report_count;
+    enum verb_exit end = admit_decide(&question, &answer);
+    if (end == VERB_REFUSED)
+        admit_print(stderr, admit_text_put, &question, &answer);
+    admit_answer_free(&question, &answer);
+    return end;
+}
+
+/* What the values say: malformed ones and programs that do not fit stop everything. */
+static enum verb_exit check_values(struct request *request)
 {
     struct policy_options options;
     struct policy_option_value values[POLICY_OPTION_COUNT];
 
     policy_options_read(&options, values, look_up_text, complain, request, NULL);
-    return !request->is_malformed;
+    if (request->is_malformed)
+        return VERB_USAGE;
+    environment_warn_unknown();
+    return request->report_count > 0 ? admit_programs(request, &options, values)
+                                     : VERB_DONE;
 }
 
 /* The program may change its directory before it reports. False, and said, when the one
@@ -180,9 +225,9 @@ static enum verb_exit prepare(struct request *request)
     struct launch *launch = &request->launch;
     char library[PATH_MAX], reason[TARGET_REASON_BYTES];
 
-    if (!values_are_well_formed(request))
-        return VERB_USAGE;
-    environment_warn_unknown();
+    enum verb_exit obstacle = check_values(request);
+    if (obstacle != VERB_DONE)
+        return obstacle;
     if (!install_find_library(library))
         return VERB_CANNOT_EXECUTE;
     if (request->sim && !prepare_driver(library))
@@ -211,25 +256,36 @@ static int end_like_program(int status)
     return 128 + WTERMSIG(status);
 }
 
-int verb_run(int argc, char **argv)
+static int run(int argc, char **argv, struct request *request)
 {
-    struct request request = {.help = false};
-
-    if (!read_command_line(argc, argv, &request))
+    if (!read_command_line(argc, argv, request))
         return VERB_USAGE;
-    if (request.help) {
+    if (request->help) {
         print_help();
         return VERB_DONE;
     }
-    enum verb_exit obstacle = prepare(&request);
+    enum verb_exit obstacle = prepare(request);
     if (obstacle != VERB_DONE)
         return (int)obstacle;
 
-    struct launch_end end = launch_program(&request.launch);
+    struct launch_end end = launch_program(&request->launch);
     if (end.outcome == LAUNCH_UNANSWERED)
         return VERB_CANNOT_EXECUTE;
     if (end.outcome == LAUNCH_ENDED)
         return end_like_program(end.code);
-    say("%s: %s", request.launch.program[0], strerror(end.code));
+    say("%s: %s", request->launch.program[0], strerror(end.code));
     return end.code == ENOENT ? VERB_NOT_FOUND : VERB_CANNOT_EXECUTE;
+}
+
+int verb_run(int argc, char **argv)
+{
+    struct request request = {.reports = calloc((size_t)argc, sizeof(char *))};
+
+    if (request.reports == NULL) {
+        say("%s", strerror(errno));
+        return VERB_CANNOT_EXECUTE;
+    }
+    int status = run(argc, argv, &request);
+    free(request.reports);
+    return status;
 }

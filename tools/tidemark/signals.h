@@ -1,6 +1,6 @@
 /* Signals while the program runs: all that concern it are blocked and read from a
    descriptor, so that none is lost between starting the program and waiting for it, and
-   no disposition of ours has to be undone before the program starts. */
+   no handler of ours stands in the program's way. */
 #ifndef TIDEMARK_SIGNALS_H
 #define TIDEMARK_SIGNALS_H
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ enum {
     NEVER_MS = -1,
     /* The library closes its end at once, but a program that executes another hands on a
        TIDEMARK_RUN that still names it: a number that programs seldom reach by
-       themselves. */
+       themselves, and a socket, which the library looks for. */
     ACK_FD_LEAST = 512,
     STANDARD_FDS_END = 3,
 };
@@ -39,7 +40,7 @@ bool strict_expect(struct strict *strict)
 {
     int ends[2];
 
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
         return false;
     int write_fd = fcntl(ends[1], F_DUPFD, ACK_FD_LEAST);
     if (write_fd == -1) /* beyond the limit on open files */

@@ -1,6 +1,6 @@
-/* The proof that the library is in the program: its constructor writes one byte to a pipe
+/* The proof that the library is in the program: its constructor sends one byte to a socket
    that it finds in TIDEMARK_RUN. A program that has not answered in time, or that closes
-   the pipe without an answer, is ended. Without --strict nothing is expected. */
+   the socket without an answer, is ended. Without --strict nothing is expected. */
 #ifndef TIDEMARK_STRICT_H
 #define TIDEMARK_STRICT_H
 
@@ -24,7 +24,7 @@ struct strict {
 /* Expects nothing. */
 void strict_init(struct strict *strict);
 
-/* Makes the pipe and expects an answer; false, with errno, if there can be no pipe. */
+/* Makes the sockets and expects an answer; false, with errno, if there can be none. */
 bool strict_expect(struct strict *strict);
 
 /* In this process once the program has its end. */

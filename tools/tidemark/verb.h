@@ -13,6 +13,8 @@ enum verb_exit {
 };
 
 int verb_run(int argc, char **argv);
+int verb_admit(int argc, char **argv);
+int verb_plan(int argc, char **argv);
 int verb_options(int argc, char **argv);
 
 #endif

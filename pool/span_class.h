@@ -1,0 +1,41 @@
+/* The size classes of the packed area, in granules: 1 2 3 4, then four to an octave (5 6 7 8,
+   10 12 14 16, 20 ...) up to 512, which is 32 MiB. */
+#ifndef POOL_SPAN_CLASS_H
+#define POOL_SPAN_CLASS_H
+
+#include <stdint.h>
+
+enum {
+    POOL_SPAN_CLASSES = 32,
+    POOL_SPAN_MOST_GRANULES = 512,
+};
+
+/* The smallest class that holds 1 to POOL_SPAN_MOST_GRANULES granules. */
+static inline uint32_t pool_span_class(uint32_t granules)
+{
+    uint32_t last = granules - 1;
+    if (last < 4)
+        return last;
+    uint32_t shift = 31u - (uint32_t)__builtin_clz(last) - 2u;
+    return 4 * shift + (last >> shift);
+}
+
+/* How many granules a block of the class has. */
+static inline uint32_t pool_span_class_granules(uint32_t size_class)
+{
+    if (size_class < 4)
+        return size_class + 1;
+    uint32_t shift = size_class / 4 - 1;
+    return (size_class - 4 * shift + 1) << shift;
+}
+
+/* The largest class that fits inside so many granules. */
+static inline uint32_t pool_span_class_within(uint32_t granules)
+{
+    if (granules >= POOL_SPAN_MOST_GRANULES)
+        return POOL_SPAN_CLASSES - 1;
+    uint32_t size_class = pool_span_class(granules);
+    return pool_span_class_granules(size_class) > granules ? size_class - 1 : size_class;
+}
+
+#endif
