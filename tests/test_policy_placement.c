@@ -295,6 +295,19 @@ START_TEST(a_request_of_21_in_tens_beside_75_of_100_is_refused)
 }
 END_TEST
 
+START_TEST(the_lowest_buffer_that_does_not_fit_is_named)
+{
+    static const struct policy_buffer buffers[] = {
+        {10, 1, 0, 2}, {30, 1, 0, 2}, {20, 1, 0, 2}, {10, 1, 0, 2}};
+    struct policy_space space = unlimited;
+    space.capacity_bytes = 35;
+    struct policy_placement_verdict verdict =
+        refuses(&space, buffers, 4, 2, POLICY_OVER_CAPACITY);
+    ck_assert_uint_eq(verdict.offset, 30);
+    ck_assert_uint_eq(verdict.verdict.short_bytes, 15);
+}
+END_TEST
+
 START_TEST(what_no_order_could_mend_is_refused_first)
 {
     static const struct policy_buffer no_alignment[] = {{1, 1, 0, 1}, {1, 0, 0, 1}};
@@ -356,6 +369,7 @@ SUITE_MAIN("policy/placement", buffers_that_live_together_share_no_address,
            a_plan_does_not_depend_on_what_its_memory_held,
            a_refusal_leaves_everything_as_it_was_and_the_next_plan_is_placed,
            a_request_of_21_in_tens_beside_75_of_100_is_refused,
+           the_lowest_buffer_that_does_not_fit_is_named,
            what_no_order_could_mend_is_refused_first,
            a_space_that_cannot_be_used_is_refused_itself,
            more_live_than_64_bits_can_count_is_refused,

@@ -158,13 +158,18 @@ done
 
 fields=$(record 0 0 0 0 0 | sed -n 's/^"\(.*\)":.*/\1/p')
 expect_lines 'the fields of a record' 9 "$fields"
+# at FIELD: $place is where its value is in malformed.json
+at() {
+    line=$(grep -n "\"$1\"" malformed.json)
+    place="line ${line%%:*}, column $((${#1} + 5))"
+}
 for field in $fields; do
     for value in null true false -1 1.0 1e3 '[5, 10]' '{}' '"x"' '""' '"-1"' '" 1"' '"1 "' '"1K"' \
         '"0x10"' '"18446744073709551616"'; do
         change witness.json "$field" "$value" >malformed.json
         admit 2 malformed.json --budget 1G
-        said "tidemark: malformed.json: $field is " \
-            'must be a whole number below 2^64, from 2^63 up as a string of digits' \
+        at "$field"
+        said "tidemark: malformed.json: $place: $field must be a whole number below 2^64, from 2^63 up as a string of digits" \
             'reported: peak_memory_in_bytes ' 'host_generated_code_size_in_bytes absent'
     done
     for value in NaN Infinity 18446744073709551616 9223372036854775808 -9223372036854775809 1e999 \
@@ -176,7 +181,7 @@ for field in $fields; do
     done
     grep -v "\"$field\"" witness.json | tr '\n' ' ' | sed 's/, *}/}/' >malformed.json
     admit 2 malformed.json --budget 1G
-    said "tidemark: malformed.json: $field is absent, and absent is not 0" "$field absent"
+    said "tidemark: malformed.json: line 1, column 1: $field is absent, and absent is not 0" "$field absent"
     change zero.json "$field" 18446744073709551615 | sed 's/18446744073709551615/"&"/' >large.json
     case $field in
     host_*) admit 2 large.json --budget 1G ;;
@@ -188,14 +193,15 @@ done
 for field in host_argument host_output host_alias host_temp; do
     change witness.json "${field}_size_in_bytes" 1 >malformed.json
     admit 2 malformed.json --budget 1G
-    said "tidemark: malformed.json: ${field}_size_in_bytes is not 0: mixed host/default allocation spaces are unsupported"
+    at "${field}_size_in_bytes"
+    said "tidemark: malformed.json: $place: ${field}_size_in_bytes is not 0: mixed host/default allocation spaces are unsupported"
 done
 
 for sizes in '4 8' '8 4'; do
     # shellcheck disable=SC2086 # two numbers
     record 9 $sizes 5 0 >malformed.json
     admit 2 malformed.json --budget 1G
-    said 'tidemark: malformed.json: alias_size_in_bytes exceeds the arguments or the outputs'
+    said 'tidemark: malformed.json: line 5, column 24: alias_size_in_bytes exceeds the arguments or the outputs'
 done
 record 0 5 5 5 0 >alias.json
 admit 0 alias.json --budget 5
@@ -217,23 +223,30 @@ whole() {
     said "tidemark: malformed.json: $2"
 }
 whole '' 'line 1, column 0: '
-whole '[]' 'there is no record in it'
-whole '{}' 'there is no record in it'
-whole "[$(cat witness.json), {}]" 'device 1: peak_memory_in_bytes is absent'
-whole "[$(cat witness.json), 5]" 'device 1: 5 is no record'
-whole "[[$(cat witness.json)]]" 'device 0: [{'
-whole '{"cuda:0": null}' 'device cuda:0: null is no record'
+whole '[]' 'line 1, column 1: 0 records; must be 1 to 1024'
+whole '{}' 'line 1, column 1: 0 records; must be 1 to 1024'
+whole "[$(cat witness.json), {}]" 'line 11, column 4: [1].peak_memory_in_bytes is absent'
+whole "[$(cat witness.json), 5]" 'line 11, column 4: [1] must be a record'
+whole "[[$(cat witness.json)]]" 'line 1, column 2: [0] must be a record'
+whole '{"cuda:0": null}' 'line 1, column 12: cuda:0 must be a record'
 whole '{"peak_memory_in_bytes": [5, 10], "temp_size_in_bytes": [1]}' \
-    'peak_memory_in_bytes is [5,10]: must be '
-whole "{\"\": $(cat witness.json)}" "a device's name must be "
-whole "{\"\\u001b[2J\": $(cat witness.json)}" "a device's name must be "
+    'line 1, column 26: peak_memory_in_bytes must be '
+whole "{\"cuda:0\": $(cat zero.json), \"cuda:1\": $(change zero.json alias_size_in_bytes 1)}" \
+    'line 15, column 24: cuda:1.alias_size_in_bytes exceeds'
+whole "{\"\": $(cat witness.json)}" "line 1, column 1: a device's name must be "
+whole "{\"\\u001b[2J\": $(cat witness.json)}" "line 1, column 1: a device's name must be "
 whole '5' 'line 1, column 1: '
 whole '{"peak_memory_in_bytes": 5' 'line 1, column 26: '
 whole "$(cat witness.json) 1" 'line 11, column 3: '
 whole '{"peak_memory_in_bytes": 1, "peak_memory_in_bytes": 1}' 'line 1, column 50: duplicate object key'
 whole "{\"a\": $(cat witness.json), \"a\": $(cat witness.json)}" 'line 11, column 6: duplicate object key'
 whole "$(printf '[\033]')" "line 1, column 2: invalid token near '?'"
-whole "$(printf '{"peak_memory_in_bytes": "\177"}')" 'peak_memory_in_bytes is "?"'
+whole '{"peak_memory_in_bytes": -5, "temp_size_in_bytes": true, "alias_size_in_bytes": "x"}' \
+    'line 1, column 26: peak_memory_in_bytes must be '
+said 'tidemark: malformed.json: reported: peak_memory_in_bytes -5, argument_size_in_bytes absent, output_size_in_bytes absent, alias_size_in_bytes a string, temp_size_in_bytes true,'
+whole '{"peak_memory_in_bytes": "7", "temp_size_in_bytes": 1.0, "alias_size_in_bytes": [[]], "output_size_in_bytes": {}, "argument_size_in_bytes": null}' \
+    'line 1, column 141: argument_size_in_bytes must be '
+said 'reported: peak_memory_in_bytes 7, argument_size_in_bytes null, output_size_in_bytes an object, alias_size_in_bytes an array, temp_size_in_bytes 1.00000,'
 yes '[' | head -n 10000 >malformed.json
 admit 2 malformed.json --budget 1G
 said 'tidemark: malformed.json: line 2049, column 1: maximum parsing depth reached'
@@ -245,7 +258,7 @@ head -c 10000000 malformed.json >longest.json
 admit 0 longest.json --budget 1G
 { echo '['; yes "$(tr '\n' ' ' <zero.json)," | head -n 1024; cat zero.json; echo ']'; } >malformed.json
 admit 2 malformed.json --budget 1G
-said 'tidemark: malformed.json: 1025 devices are more than the 1024 that are read'
+said 'tidemark: malformed.json: line 1, column 1: 1025 records; must be 1 to 1024'
 admit 2 absent.json --budget 1G
 said 'tidemark: absent.json: No such file or directory'
 admit 2 . --budget 1G

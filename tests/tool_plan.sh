@@ -200,6 +200,7 @@ malformed '4s/"buffers"/"bufers"/' '4 12' 'bufers is not a field that is known h
 malformed '6s/"size"/"a\\u001b.[2J"/' '6 3' 'buffers[1].a?.[2J is not a field that is known here'
 malformed '6s/"name"/"name": "\\"}]", "comment": {"size": [1, "]}"]}, "name"/; 6s/, "name": "conv1"//; 6s/8000/-1/' \
     '6 60' "buffers[1].size $number"
+malformed '6s/{/{"comment": "äöü", /; 6s/8000/-1/' '6 47' "buffers[1].size $number"
 malformed '6s/.*/  5,/' '6 3' 'buffers[1] must be an object'
 malformed 's/\[{/{/; 3s/}\]/}/' '2 12' 'spaces must be an array of at most 64'
 
@@ -369,6 +370,13 @@ for buffer, place in zip(wanted, answer["spaces"][0]["buffers"], strict=True):
 PYTHON
     out ''
     err ''
+    # The sample plans are what their shapes say.
+    mkdir shapes
+    cp "$plans/shapes.py" shapes
+    runs 0 python3 shapes/shapes.py
+    for sample in "$plans"/*.json; do
+        runs 0 cmp "$sample" "shapes/${sample##*/}"
+    done
 else
     echo 'skip the JSON object of a plan: python3 is not installed'
 fi

@@ -35,7 +35,8 @@ tidemark_script_test(tool_options tool_options.sh ${TOOL_FOLDER} ${PROJECT_VERSI
 tidemark_script_test(fuzz_options fuzz.sh fuzz_options 15 tests/fuzz/fuzz_options.c
   policy/ceiling.c policy/options.c policy/quantity.c)
 tidemark_script_test(fuzz_report fuzz.sh fuzz_report 15 tests/fuzz/fuzz_report.c
-  tools/tidemark/admit_report.c policy/quantity.c policy/reservation.c pool/text.c -ljansson)
+  tools/tidemark/admit_report.c tools/tidemark/json_input.c tools/tidemark/json_place.c
+  policy/quantity.c policy/reservation.c pool/text.c -ljansson)
 tidemark_script_test(fuzz_plan fuzz.sh fuzz_plan 15 tests/fuzz/fuzz_plan.c
   tools/tidemark/json_input.c tools/tidemark/json_place.c tools/tidemark/plan_decide.c
   tools/tidemark/plan_file.c tools/tidemark/usage.c policy/gaps.c policy/placement.c

@@ -1,75 +1,70 @@
 #include "tools/tidemark/admit_report.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "policy/quantity.h"
 #include "pool/text.h"
+#include "tools/tidemark/json_input.h"
 #include "tools/tidemark/say.h"
 
-#define TOTAL_LINE   "Total bytes used: "
-#define DIGITS       "0123456789"
-#define COUNTER_RULE "a whole number below 2^64, from 2^63 up as a string of digits"
+#define TOTAL_LINE "Total bytes used: "
 
 enum {
-    SHOWN_BYTES = 40,       /* of a value that is shown because it is wrong */
-    COMPLAINT_BYTES = 1024, /* more than all counters with their values take */
+    SHOWN_BYTES = 32,                      /* of any number */
+    REPORTED_BYTES = 800,                  /* of all counters with their values */
+    PLACE_BYTES = ADMIT_DEVICE_BYTES + 48, /* of a device with a counter */
 };
 
-/* Where in a report something is wrong. */
+/* One record within a report. */
 struct place {
-    const char *path;
-    const char *device;
+    const struct json_input *input;
+    const char *device; /* as a path of json_input; "" is the whole file */
 };
 
-__attribute__((format(printf, 2, 3))) static void complain(const struct place *place,
-                                                           const char *format, ...)
+/* Says what is wrong with a counter, and is false. */
+static bool refuse(const struct place *place, enum policy_counter counter,
+                   const char *what)
 {
-    char what[COMPLAINT_BYTES];
-    va_list arguments;
+    char where[PLACE_BYTES];
 
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    if (place->device[0] == '\0')
-        say("%s: %s", place->path, what);
-    else
-        say("%s: device %s: %s", place->path, place->device, what);
+    snprintf(where, sizeof where, "%s%s%s", place->device,
+             place->device[0] == '\0' ? "" : ".", policy_counter_rows[counter].name);
+    json_input_complain(place->input, where, "%s", what);
+    return false;
 }
 
-/* What is quoted of a file may be anything, and a terminal would act on some of it. */
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
-/* The value as JSON, cut short; "absent" for none. */
+/* The value in a few words; "absent" for none. */
 static const char *show(const json_t *value, char shown[SHOWN_BYTES])
 {
-    char *text =
-        value == NULL
-            ? NULL
-            : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-    int length = snprintf(shown, SHOWN_BYTES, "%s", text != NULL ? text : "absent");
+    uint64_t number;
 
-    free(text);
-    if (length >= SHOWN_BYTES)
-        strcpy(shown + SHOWN_BYTES - sizeof "...", "...");
-    make_printable(shown);
+    if (json_input_number(value, &number))
+        snprintf(shown, SHOWN_BYTES, "%" PRIu64, number);
+    else if (json_is_integer(value))
+        snprintf(shown, SHOWN_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(shown, SHOWN_BYTES, "%#g", json_real_value(value));
+    else if (json_is_boolean(value))
+        return json_is_true(value) ? "true" : "false";
+    else if (json_is_string(value))
+        return "a string";
+    else if (json_is_array(value))
+        return "an array";
+    else if (json_is_object(value))
+        return "an object";
+    else
+        return value == NULL ? "absent" : "null";
     return shown;
 }
 
 /* One line with every counter as it was reported, for whoever looks for the cause. */
 static void show_counters(const struct place *place, const json_t *object)
 {
-    char line[COMPLAINT_BYTES] = "", shown[SHOWN_BYTES];
+    char line[REPORTED_BYTES] = "", shown[SHOWN_BYTES];
     struct pool_text text = {.bytes = line, .capacity = sizeof line - 1};
 
     for (size_t i = 0; i < POLICY_COUNTER_COUNT; i++) {
@@ -79,39 +74,20 @@ static void show_counters(const struct place *place, const json_t *object)
         pool_text_put(&text, " ");
         pool_text_put(&text, show(json_object_get(object, name), shown));
     }
-    complain(place, "reported: %s", line);
-}
-
-/* A counter as an integer or, since JSON readers differ above 2^63, as a string of
-   digits. */
-static bool read_counter(const json_t *value, uint64_t *bytes)
-{
-    if (json_is_integer(value)) {
-        *bytes = (uint64_t)json_integer_value(value);
-        return json_integer_value(value) >= 0;
-    }
-    if (!json_is_string(value))
-        return false;
-    /* A size with a unit would be exact as well, but no compiler writes one. */
-    const char *text = json_string_value(value);
-    return text[strspn(text, DIGITS)] == '\0' && policy_quantity_parse_bytes(text, bytes);
+    say("%s: reported: %s", place->input->path, line);
 }
 
 static bool read_counters(const struct place *place, const json_t *object,
                           struct policy_record *counters)
 {
-    for (size_t i = 0; i < POLICY_COUNTER_COUNT; i++) {
+    for (enum policy_counter i = 0; i < POLICY_COUNTER_COUNT; i++) {
         const struct policy_counter_row *row = &policy_counter_rows[i];
         const json_t *value = json_object_get(object, row->name);
-        char shown[SHOWN_BYTES];
         /* Metadata is not used, whatever it is. */
         if (value == NULL || row->role == POLICY_ROLE_METADATA)
             continue;
-        if (!read_counter(value, &counters->bytes[i])) {
-            complain(place, "%s is %s: must be " COUNTER_RULE, row->name,
-                     show(value, shown));
-            return false;
-        }
+        if (!json_input_number(value, &counters->bytes[i]))
+            return refuse(place, i, "must be " JSON_INPUT_NUMBER_RULE);
         counters->is_known[i] = true;
     }
     return true;
@@ -123,10 +99,41 @@ static bool reserve(const struct place *place, struct admit_record *record)
 
     record->is_reserved =
         policy_reservation_of(&record->counters, &record->reservation, &fault);
-    if (record->is_reserved || fault.kind == POLICY_SIZE_OVERFLOW)
-        return true;
-    complain(place, "%s %s", policy_counter_rows[fault.counter].name, fault.sentence);
-    return false;
+    return record->is_reserved || fault.kind == POLICY_SIZE_OVERFLOW ||
+           refuse(place, fault.counter, fault.sentence);
+}
+
+/* Reads the next record into *report, which has room for it. */
+static bool append(struct admit_report *report, const struct place *place,
+                   const char *device, const json_t *object)
+{
+    struct admit_record *record = &report->records[report->record_count];
+
+    if (!json_is_object(object)) {
+        json_input_complain(place->input, place->device,
+                            "must be a record, an object of counters");
+        return false;
+    }
+    snprintf(record->device, sizeof record->device, "%s", device);
+    if (!read_counters(place, object, &record->counters) || !reserve(place, record)) {
+        show_counters(place, object);
+        return false;
+    }
+    report->record_count++;
+    return true;
+}
+
+static bool read_array(const struct json_input *input, struct admit_report *report)
+{
+    for (size_t i = 0; i < json_array_size(input->root); i++) {
+        char where[PLACE_BYTES], device[ADMIT_DEVICE_BYTES];
+        struct place place = {input, where};
+        snprintf(where, sizeof where, "[%zu]", i);
+        snprintf(device, sizeof device, "%zu", i);
+        if (!append(report, &place, device, json_array_get(input->root, i)))
+            return false;
+    }
+    return true;
 }
 
 /* Names are printed, so they have to be printable. */
@@ -140,24 +147,24 @@ static bool is_device_name(const char *name)
     return length > 0 && length < ADMIT_DEVICE_BYTES;
 }
 
-/* The record of one device; "" stands for every device. */
-static bool read_record(const char *path, const char *device, const json_t *object,
-                        struct admit_record *record)
+static bool read_object(const struct json_input *input, struct admit_report *report)
 {
-    struct place place = {path, device};
-    char shown[SHOWN_BYTES];
+    const char *device;
+    json_t *object;
 
-    *record = (struct admit_record){.is_total = false};
-    snprintf(record->device, sizeof record->device, "%s", device);
-    if (!json_is_object(object)) {
-        complain(&place, "%s is no record, which would be an object of counters",
-                 show(object, shown));
-        return false;
+    json_object_foreach(input->root, device, object)
+    {
+        struct place place = {input, device};
+        if (!is_device_name(device)) {
+            json_input_complain(input, "",
+                                "a device's name must be 1 to %d characters of ASCII",
+                                ADMIT_DEVICE_BYTES - 1);
+            return false;
+        }
+        if (!append(report, &place, device, object))
+            return false;
     }
-    if (read_counters(&place, object, &record->counters) && reserve(&place, record))
-        return true;
-    show_counters(&place, object);
-    return false;
+    return true;
 }
 
 /* Whether the object is a record itself, however incomplete, rather than records by
@@ -170,51 +177,10 @@ static bool is_record(const json_t *object)
     return false;
 }
 
-/* Reads the next record into *report, which has room for it. */
-static bool append_record(struct admit_report *report, const char *device,
-                          const json_t *object)
-{
-    if (!read_record(report->path, device, object,
-                     &report->records[report->record_count]))
-        return false;
-    report->record_count++;
-    return true;
-}
-
-static bool read_array(const json_t *array, struct admit_report *report)
-{
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        char device[ADMIT_DEVICE_BYTES];
-        snprintf(device, sizeof device, "%zu", i);
-        if (!append_record(report, device, json_array_get(array, i)))
-            return false;
-    }
-    return true;
-}
-
-static bool read_object(json_t *object, struct admit_report *report)
-{
-    for (void *at = json_object_iter(object); at != NULL;
-         at = json_object_iter_next(object, at)) {
-        if (!is_device_name(json_object_iter_key(at))) {
-            say("%s: a device's name must be 1 to %d characters of printable ASCII",
-                report->path, ADMIT_DEVICE_BYTES - 1);
-            return false;
-        }
-        if (!append_record(report, json_object_iter_key(at), json_object_iter_value(at)))
-            return false;
-    }
-    return true;
-}
-
 static bool make_room(struct admit_report *report, size_t record_count)
 {
-    if (record_count == 0) {
-        say("%s: there is no record in it", report->path);
-        return false;
-    }
-    if (record_count > ADMIT_REPORT_DEVICES_MAX) {
-        say("%s: %zu devices are more than the %d that are read", report->path,
+    if (record_count == 0 || record_count > ADMIT_REPORT_DEVICES_MAX) {
+        say("%s: line 1, column 1: %zu records; must be 1 to %d", report->path,
             record_count, ADMIT_REPORT_DEVICES_MAX);
         return false;
     }
@@ -224,35 +190,26 @@ static bool make_room(struct admit_report *report, size_t record_count)
     return report->records != NULL;
 }
 
-static bool read_root(json_t *root, struct admit_report *report)
+static bool read_root(const struct json_input *input, struct admit_report *report)
 {
-    if (json_is_array(root))
-        return make_room(report, json_array_size(root)) && read_array(root, report);
-    if (is_record(root))
-        return make_room(report, 1) && append_record(report, "", root);
-    return make_room(report, json_object_size(root)) && read_object(root, report);
-}
+    const struct place whole = {input, ""};
 
-static void say_syntax(const char *path, json_error_t *error)
-{
-    bool is_overflow = json_error_code(error) == json_error_numeric_overflow;
-
-    make_printable(error->text);
-    say("%s: line %d, column %d: %s%s", path, error->line, error->column, error->text,
-        is_overflow ? ": must be " COUNTER_RULE : "");
+    if (json_is_array(input->root))
+        return make_room(report, json_array_size(input->root)) &&
+               read_array(input, report);
+    if (is_record(input->root))
+        return make_room(report, 1) && append(report, &whole, "", input->root);
+    return make_room(report, json_object_size(input->root)) && read_object(input, report);
 }
 
 static bool parse_json(const char *bytes, size_t length, struct admit_report *report)
 {
-    json_error_t error;
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    struct json_input input;
 
-    if (root == NULL) {
-        say_syntax(report->path, &error);
+    if (!json_input_parse(report->path, bytes, length, &input))
         return false;
-    }
-    bool done = read_root(root, report);
-    json_decref(root);
+    bool done = read_root(&input, report);
+    json_input_close(&input);
     return done;
 }
 
@@ -264,7 +221,7 @@ static bool parse_total(const char *bytes, size_t length, struct admit_report *r
 
     memcpy(line, bytes, length < sizeof line - 1 ? length : sizeof line - 1);
     char *digits = line + sizeof TOTAL_LINE - 1;
-    char *end = digits + strspn(digits, DIGITS);
+    char *end = digits + strspn(digits, "0123456789");
     bool is_whole = strncmp(end, " (", 2) == 0;
     *end = '\0';
     if (!is_whole || !policy_quantity_parse_bytes(digits, &total_bytes)) {
@@ -283,29 +240,12 @@ static bool parse_total(const char *bytes, size_t length, struct admit_report *r
     return true;
 }
 
-/* Says where the byte lies that is one too many. */
-static void say_too_long(const char *path, const char *bytes)
-{
-    size_t line = 1, column = 1;
-
-    for (size_t i = 0; i < ADMIT_REPORT_BYTES_MAX; i++) {
-        column = bytes[i] == '\n' ? 1 : column + 1;
-        line += bytes[i] == '\n';
-    }
-    say("%s: line %zu, column %zu: here end the %d bytes that are read of a report", path,
-        line, column, ADMIT_REPORT_BYTES_MAX);
-}
-
 bool admit_report_parse(const char *path, const char *bytes, size_t length,
                         struct admit_report *report)
 {
     size_t prefix = sizeof TOTAL_LINE - 1;
 
     *report = (struct admit_report){.path = path};
-    if (length > ADMIT_REPORT_BYTES_MAX) {
-        say_too_long(path, bytes);
-        return false;
-    }
     bool is_text = length >= prefix && memcmp(bytes, TOTAL_LINE, prefix) == 0;
     bool done =
         is_text ? parse_total(bytes, length, report) : parse_json(bytes, length, report);
@@ -316,7 +256,7 @@ bool admit_report_parse(const char *path, const char *bytes, size_t length,
 
 bool admit_report_read(const char *path, struct admit_report *report)
 {
-    size_t room = ADMIT_REPORT_BYTES_MAX + 1; /* to see that there is more */
+    size_t room = JSON_INPUT_BYTES_MAX + 1; /* to see that there is more */
     char *bytes = malloc(room);
     FILE *file = bytes != NULL ? fopen(path, "re") : NULL;
     size_t length = file != NULL ? fread(bytes, 1, room, file) : 0;

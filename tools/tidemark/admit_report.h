@@ -11,9 +11,8 @@
 #include "policy/reservation.h"
 
 enum {
-    ADMIT_REPORT_BYTES_MAX = 10 * 1000 * 1000, /* no real report comes near */
-    ADMIT_REPORT_DEVICES_MAX = 1024,           /* nor has any host as many devices */
-    ADMIT_DEVICE_BYTES = 65,                   /* of a device's name, with its NUL */
+    ADMIT_REPORT_DEVICES_MAX = 1024, /* more than any host has */
+    ADMIT_DEVICE_BYTES = 65,         /* of a device's name, with its NUL */
 };
 
 struct admit_record {
