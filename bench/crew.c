@@ -1,10 +1,11 @@
 #include "bench/crew.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "bench/pinned.h"
 
 /* The barriers order every access to `current_job`, and to what a job and its caller
  * share. */
@@ -20,29 +21,10 @@ _Noreturn void bench_fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Unpinned threads are packed on one processor by some kernels, and then nothing is
-   shared between processors. Where pinning is not allowed the run is still right. */
-static void pin_to_allowed_processor(unsigned index)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    unsigned wanted = index % (unsigned)CPU_COUNT(&allowed);
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &allowed) || wanted-- != 0)
-            continue;
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-        return;
-    }
-}
-
 static void *work(void *argument)
 {
     unsigned index = (unsigned)(uintptr_t)argument;
-    pin_to_allowed_processor(index);
+    bench_pin(index);
     for (;;) {
         pthread_barrier_wait(&job_given);
         if (current_job == NULL)

@@ -6,7 +6,8 @@
    of the longest run of last binds, the cold one excepted, that is at least
    STEADY_BINDS_MIN long and whose fault counts all lie within STEADY_SPREAD of each
    other. What lies between is *decay*. A run that ends before its counts are flat has no
-   steady phase and says so: a mean over all binds would hide what the first ones cost. */
+   steady phase and says so: a mean over all binds would hide what the first ones cost. Of
+   a workload that never repeats itself the caller says which binds are the steady ones. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -49,6 +50,7 @@ enum { COLD, DECAY, STEADY, PHASES };
 struct run {
     const struct bench_workload *workload;
     size_t binds;
+    size_t steady_binds;     /* how many are steady; 0: to be found */
     uint64_t control_faults; /* of an empty window: 0, or every count is too high by it */
     uint64_t peak_rss_bytes; /* ru_maxrss: of the whole process, up to the last bind */
 };
@@ -130,11 +132,13 @@ static size_t first_steady_bind(const uint64_t *faults, size_t binds)
     return binds - first < STEADY_BINDS_MIN ? binds : first;
 }
 
-static void split_phases(size_t binds, struct phase phases[PHASES])
+static void split_phases(const struct run *run, struct phase phases[PHASES])
 {
-    size_t steady = first_steady_bind(results[MINOR_FAULTS], binds);
+    size_t binds = run->binds;
+    size_t steady = run->steady_binds ? binds - run->steady_binds
+                                      : first_steady_bind(results[MINOR_FAULTS], binds);
     phases[COLD] = (struct phase){"cold", "", 0, 1};
-    phases[DECAY] = (struct phase){"decay", "none", 1, steady - 1};
+    phases[DECAY] = (struct phase){"decay", "-", 1, steady - 1};
     phases[STEADY] = (struct phase){"steady", "not steady: the counts still move", steady,
                                     binds - steady};
 }
@@ -170,9 +174,7 @@ static void print_sequence(size_t binds, const char *separator)
 static void print_text_phase(const struct phase *phase)
 {
     if (phase->binds == 0) {
-        printf("%-7s %5d  %s\n", phase->name, 0,
-               strcmp(phase->name, "steady") == 0 ? "not steady: the counts still move"
-                                                  : "-");
+        printf("%-7s %5d  %s\n", phase->name, 0, phase->when_empty);
         return;
     }
     for (size_t m = 0; m < MEASURES; m++) {
@@ -228,7 +230,7 @@ static void print_json(const struct run *run, const struct phase phases[PHASES])
 static void print_help(FILE *to)
 {
     fprintf(to,
-            "usage: faults [--workload NAME] [--binds N] [--json]\n"
+            "usage: faults [--workload NAME] [--binds N] [--steady N] [--json]\n"
             "Print the minor page faults of each bind of a workload, then min, median "
             "and max\n"
             "of its first bind (cold), of the binds until the counts are flat (decay) "
@@ -236,6 +238,7 @@ static void print_help(FILE *to)
             "the last ones, at least %d, whose counts agree within %d (steady).\n\n"
             "  --workload NAME  what to run; default bind\n"
             "  --binds N        how many binds, %d to %d; default %d\n"
+            "  --steady N       the last N are the steady ones, flat or not\n"
             "  --json           the same as one JSON object\n"
             "  --list           the workloads\n"
             "  --help           this text\n",
@@ -246,22 +249,21 @@ static void print_workloads(void)
 {
     const struct bench_workload *w;
     for (size_t i = 0; (w = bench_workload_at(i)) != NULL; i++)
-        printf("%-12s %s\n", w->name, w->description);
+        printf("%-14s %s\n", w->name, w->description);
 }
 
-/* A single bind is refused: it is cold, and says nothing about the next one. */
-static bool parse_binds(const char *text, size_t *binds)
+static bool parse_count(const char *option, const char *text, size_t least, size_t *count)
 {
     char *end;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
-    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < BINDS_MIN ||
+    if (errno != 0 || *text < '0' || *text > '9' || *end != '\0' || value < least ||
         value > BINDS_MAX) {
-        fprintf(stderr, "faults: --binds %s: not a number from %d to %d\n", text,
-                BINDS_MIN, BINDS_MAX);
+        fprintf(stderr, "faults: %s %s: not a number from %zu to %d\n", option, text,
+                least, BINDS_MAX);
         return false;
     }
-    *binds = value;
+    *count = value;
     return true;
 }
 
@@ -282,6 +284,7 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         {"workload", required_argument, NULL, 'w'},
         {"binds", required_argument, NULL, 'n'},
+        {"steady", required_argument, NULL, 's'},
         {"json", no_argument, NULL, 'j'},
         {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},
@@ -298,7 +301,12 @@ int main(int argc, char **argv)
                 return USAGE;
             break;
         case 'n':
-            if (!parse_binds(optarg, &run.binds))
+            /* A single bind is cold, and says nothing about the next one. */
+            if (!parse_count("--binds", optarg, BINDS_MIN, &run.binds))
+                return USAGE;
+            break;
+        case 's':
+            if (!parse_count("--steady", optarg, 1, &run.steady_binds))
                 return USAGE;
             break;
         case 'j':
@@ -315,14 +323,14 @@ int main(int argc, char **argv)
             return USAGE;
         }
     }
-    if (optind != argc) {
+    if (optind != argc || run.steady_binds >= run.binds) {
         print_help(stderr);
         return USAGE;
     }
 
     struct phase phases[PHASES];
     measure(&run);
-    split_phases(run.binds, phases);
+    split_phases(&run, phases);
     (json ? print_json : print_text)(&run, phases);
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

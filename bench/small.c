@@ -1,16 +1,14 @@
 /* What a pair of malloc and free costs for small blocks, with whatever malloc the process
    was started with. Prints one number, and nothing else, for bench/paired to collect. */
 #include <getopt.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "bench/pinned.h"
 
 enum {
-    THREADS_MAX = 2,
     MILLIONS_DEFAULT = 10,
     MILLIONS_MAX = 10000,
     MILLION = 1000000,
@@ -73,66 +71,21 @@ static void draw_steps(void)
     }
 }
 
-/* Written before the threads start; `cpu_ns` of each by itself. */
+/* Written before the threads start. */
 static const struct workload *workload;
 static uint64_t pairs_each = (uint64_t)MILLIONS_DEFAULT * MILLION;
 static unsigned thread_count = 1;
-static uint64_t cpu_ns[THREADS_MAX];
-static pthread_barrier_t all_pinned;
 
-/* Where pinning is not allowed the run is still right. */
-static void pin(unsigned index)
+static void run_workload(unsigned index)
 {
-    cpu_set_t allowed, one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return;
-    unsigned skip_count = index % (unsigned)CPU_COUNT(&allowed);
-    size_t cpu = 0;
-    while (!CPU_ISSET(cpu, &allowed) || skip_count-- > 0)
-        cpu++;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-}
-
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static void *measure(void *argument)
-{
-    unsigned index = (unsigned)(uintptr_t)argument;
-    pin(index);
-    pthread_barrier_wait(&all_pinned);
-    uint64_t before_ns = thread_cpu_ns();
+    (void)index;
     workload->run(pairs_each);
-    cpu_ns[index] = thread_cpu_ns() - before_ns;
-    return NULL;
-}
-
-/* The first thread is the main one: a program of one thread has no other, and some malloc
-   is faster for that. */
-static void measure_in_threads(void)
-{
-    pthread_t threads[THREADS_MAX];
-    pthread_barrier_init(&all_pinned, NULL, thread_count);
-    for (uintptr_t i = 1; i < thread_count; i++)
-        if (pthread_create(&threads[i], NULL, measure, (void *)i) != 0)
-            abort();
-    measure(NULL);
-    for (unsigned i = 1; i < thread_count; i++)
-        pthread_join(threads[i], NULL);
 }
 
 static double ns_per_pair(void)
 {
-    uint64_t total_ns = 0;
-    for (unsigned i = 0; i < thread_count; i++)
-        total_ns += cpu_ns[i];
-    return (double)total_ns / (double)(pairs_each * thread_count);
+    return bench_pinned_cpu_ns(thread_count, run_workload) /
+           (double)(pairs_each * thread_count);
 }
 
 static const char usage_text[] =
@@ -187,7 +140,7 @@ static void read_arguments(int count, char **arguments)
         if (option == 'w') {
             workload = workload_named(optarg);
         } else if (option == 't') {
-            thread_count = number_up_to(optarg, THREADS_MAX);
+            thread_count = number_up_to(optarg, BENCH_PINNED_MAX);
         } else if (option == 'm') {
             pairs_each = (uint64_t)number_up_to(optarg, MILLIONS_MAX) * MILLION;
         } else if (option == 'h') {
@@ -205,7 +158,6 @@ int main(int count, char **arguments)
 {
     read_arguments(count, arguments);
     draw_steps();
-    measure_in_threads();
     printf("%.3f\n", ns_per_pair());
     return EXIT_SUCCESS;
 }

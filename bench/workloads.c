@@ -8,11 +8,15 @@
 
 enum {
     CACHE_LINE_BYTES = 64,
+    PAGE_BYTES = 4096,
 
     DEFINITIONS = 8,
     DEFINITION_BYTES = 129024,
     MIRROR_BYTES = 82460928,
     MIRROR_WRITTEN_BYTES = MIRROR_BYTES / 1000 * 35, /* 3.5 % of it */
+
+    SCATTERED_PAGES = 28, /* of which one is written */
+
     ARGUMENTS = 8,
 
     SURVIVORS = 24, /* small blocks that each bind leaves for the next SURVIVED_BINDS */
@@ -199,6 +203,15 @@ static void bind_survivors(void)
     release_all();
 }
 
+static void bind_scattered(void)
+{
+    scene.mirror = need(malloc(MIRROR_BYTES));
+    for (size_t at = 0; at + PAGE_BYTES <= MIRROR_BYTES;
+         at += SCATTERED_PAGES * PAGE_BYTES)
+        write_lines(scene.mirror + at, scene.mirror + at + PAGE_BYTES);
+    release(&scene.mirror, 1);
+}
+
 /* Log-uniform but for straight lines between powers of two, which need no libm. */
 static size_t churn_bytes(void)
 {
@@ -271,6 +284,7 @@ static const struct bench_workload workloads[] = {
     {"bind-spawn", "bind, its definitions made by 2 threads started for each bind", 0, bind_spawn},
     {"bind-surv", "bind, definitions and arguments vary by 25 %, 24 blocks of 1-16 KB live on for 32 binds",
      0, bind_survivors},
+    {"bind-scattered", "a mirror of 82 MB, one page in 28 of it written", 0, bind_scattered},
     {"churn", "32 buffers of 64 KB-16 MB, log-uniform, 8 live at once", 0, bind_churn},
     {"video1080", "8 frames of 3.1 MB, 3 in flight", 0, bind_video1080},
     {"video4k", "8 frames of 12.4 MB, 3 in flight", 0, bind_video4k},
