@@ -146,14 +146,14 @@ function print_judged(    i, part, key)
     for (i = 1; i <= judged_count; i++) {
         key = judged[i]
         split(key, part, " ")
-        printf "| %s | %s | %s%s | %s | %s |\n", part[2], part[3], short(median[key]),
+        printf "| %s | %s | %.4g%s | %s | %s |\n", part[2], part[3], median[key],
             bound[key] ~ /x$/ ? interval(part[1], part[2], part[3]) : "", bound[key], verdict[key]
     }
 }
 
 END {
-    print "Page faults of a steady bind · CPU time as a multiple of the limit's · peak RSS, MB:"
-    print ""
+    print "Page faults of a steady bind · CPU time as a multiple of the limit's · peak RSS, MB; cold bind:"
+    print "page faults · wall time of the first bind of a process.\n"
     print_staging(1, staging_count, 0, 1)
     print "\nThe same with the intervals of the multiples (90 %):\n"
     half = int((staging_count + 1) / 2)
