@@ -79,15 +79,23 @@ static void put_path(struct pool_text *text, const char *path)
     pool_text_put(text, path);
 }
 
+/* A file that a report goes to, and the error that ended it. */
+struct destination {
+    int file;
+    int error;
+};
+
 static void write_file(void *context, const char *bytes, size_t length)
 {
-    const int *file = context;
-    while (length > 0) {
-        ssize_t written = write(*file, bytes, length);
+    struct destination *destination = context;
+    while (length > 0 && destination->error == 0) {
+        ssize_t written = write(destination->file, bytes, length);
         if (written < 0 && errno == EINTR)
             continue;
-        if (written <= 0)
+        if (written <= 0) {
+            destination->error = written < 0 ? errno : ENOSPC;
             return;
+        }
         bytes += written;
         length -= (size_t)written;
     }
@@ -170,8 +178,9 @@ static void write_to_path(const struct shim_settings *settings)
     struct pool_text name = {.bytes = path, .capacity = sizeof(path) - 1};
     put_path(&name, settings->options.report);
     path[name.length] = '\0';
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
-    if (file < 0) {
+    struct destination destination = {
+        .file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644)};
+    if (destination.file < 0) {
         complain(path, errno);
         return;
     }
@@ -179,9 +188,11 @@ static void write_to_path(const struct shim_settings *settings)
     struct pool_text text = {.bytes = buffer,
                              .capacity = sizeof(buffer),
                              .sink = write_file,
-                             .context = &file};
+                             .context = &destination};
     put_report(settings, &text);
-    close(file);
+    close(destination.file);
+    if (destination.error)
+        complain(path, destination.error);
 }
 
 static void write_to_stderr(const struct shim_settings *settings)

@@ -55,7 +55,8 @@ expect_match "a report that cannot be written is one line" \
 expect_same "and the program's status is its own" "7" \
     "$(preload TIDEMARK_REPORT=/nowhere/at/all sh -c 'exit 7' 2>/dev/null || echo $?)"
 expect_match "stderr" '^heap$' "$(preload TIDEMARK_REPORT=stderr /bin/true 2>&1 >/dev/null)"
-expect_same "a full disk is no reason to fail" "0" \
-    "$(preload TIDEMARK_REPORT=/dev/full /bin/true 2>/dev/null && echo 0)"
+expect_same "a full disk is one line, and no reason to fail" \
+    "tidemark: cannot write the report to /dev/full: error 28 (ENOSPC) 0" \
+    "$(preload TIDEMARK_REPORT=/dev/full /bin/true 2>err; echo "$(cat err) $?")"
 
 expect_end
