@@ -15,16 +15,16 @@ static uint64_t at_least_one(uint64_t bytes)
 
 /* B_requested; 0 when nothing is to be limited. `cap_bytes` is what headroom leaves. */
 static uint64_t requested_bytes(const struct policy_ceiling_request *request,
-                                uint64_t device_limit_bytes, uint64_t cap_bytes)
+                                uint64_t total_bytes, uint64_t cap_bytes)
 {
     switch (request->kind) {
     case POLICY_CEILING_DEVICE:
-        return device_limit_bytes;
+        return total_bytes;
     case POLICY_CEILING_BYTES:
         return at_least_one(request->bytes);
     case POLICY_CEILING_PERCENT:
         /* A share of an unknown amount limits nothing. */
-        if (device_limit_bytes == 0)
+        if (total_bytes == 0)
             return 0;
         return at_least_one(policy_quantity_share_down(request->share, cap_bytes));
     case POLICY_CEILING_NONE:
@@ -44,22 +44,22 @@ static enum policy_ceiling_source source_of(const struct policy_ceiling_request 
 
 struct policy_ceiling policy_ceiling_resolve(const struct policy_ceiling_request *request,
                                              struct policy_fraction headroom,
-                                             uint64_t device_limit_bytes)
+                                             uint64_t total_bytes)
 {
     struct policy_ceiling ceiling = {
         .bytes = UINT64_MAX,
-        .device_limit_bytes = device_limit_bytes,
-        .headroom_bytes = policy_quantity_share_up(headroom, device_limit_bytes),
+        .total_bytes = total_bytes,
+        .headroom_bytes = policy_quantity_share_up(headroom, total_bytes),
         .source = POLICY_CEILING_UNBUDGETED,
     };
     /* Headroom is a fraction of the limit, so never more than the limit. */
-    uint64_t cap_bytes = device_limit_bytes - ceiling.headroom_bytes;
-    uint64_t requested = requested_bytes(request, device_limit_bytes, cap_bytes);
+    uint64_t cap_bytes = total_bytes - ceiling.headroom_bytes;
+    uint64_t requested = requested_bytes(request, total_bytes, cap_bytes);
     if (requested == 0)
         return ceiling;
     ceiling.requested_bytes = requested;
     ceiling.bytes =
-        device_limit_bytes == 0 ? requested : at_least_one(lesser(requested, cap_bytes));
+        total_bytes == 0 ? requested : at_least_one(lesser(requested, cap_bytes));
     ceiling.source = source_of(request, ceiling.bytes < requested);
     return ceiling;
 }
@@ -94,11 +94,16 @@ static bool parse_word(const char *text, const char *word, enum policy_ceiling_k
     return true;
 }
 
+bool policy_ceiling_parse_host(const char *text, struct policy_ceiling_request *request)
+{
+    return parse_word(text, "none", POLICY_CEILING_NONE, request) ||
+           parse_size(text, request) || parse_percent(text, request);
+}
+
 bool policy_ceiling_parse(const char *text, struct policy_ceiling_request *request)
 {
     return parse_word(text, "device", POLICY_CEILING_DEVICE, request) ||
-           parse_word(text, "none", POLICY_CEILING_NONE, request) ||
-           parse_size(text, request) || parse_percent(text, request);
+           policy_ceiling_parse_host(text, request);
 }
 
 const char *policy_ceiling_source_text(enum policy_ceiling_source source)

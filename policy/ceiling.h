@@ -1,5 +1,6 @@
-/* What is allowed on one device: a request of the user and the limit that the device
-   reports become the ceiling, with the place it came from. Pure; never asks a device. */
+/* What is allowed of one kind of memory: a request of the user and all that there is become
+   the ceiling, with the place it came from. All that there is, is what a device reports, or
+   the memory that the process may use. Pure; never asks a device or the kernel. */
 #ifndef POLICY_CEILING_H
 #define POLICY_CEILING_H
 
@@ -12,7 +13,7 @@ enum policy_ceiling_kind {
     POLICY_CEILING_DEVICE,  /* what the device reports, less headroom (the default) */
     POLICY_CEILING_NONE,    /* unbudgeted */
     POLICY_CEILING_BYTES,   /* an explicit size */
-    POLICY_CEILING_PERCENT, /* a share of what headroom leaves of the device */
+    POLICY_CEILING_PERCENT, /* a share of what headroom leaves */
 };
 
 /* What the user asked for. */
@@ -31,22 +32,26 @@ enum policy_ceiling_source {
 
 /* A resolved ceiling. `bytes` is UINT64_MAX when nothing is limited. */
 struct policy_ceiling {
-    uint64_t bytes;              /* B_effective, at least 1 */
-    uint64_t requested_bytes;    /* B_requested; 0 when unbudgeted */
-    uint64_t device_limit_bytes; /* L_d; 0 when the device reports none */
-    uint64_t headroom_bytes;     /* ceil(f * L_d) */
+    uint64_t bytes;           /* B_effective, at least 1 */
+    uint64_t requested_bytes; /* B_requested; 0 when unbudgeted */
+    uint64_t total_bytes;     /* L, all that there is; 0 when that is not known */
+    uint64_t headroom_bytes;  /* ceil(f * L) */
     enum policy_ceiling_source source;
 };
 
-/* max(1, min(B_requested, L_d - ceil(f * L_d))); a device that reports no limit
-   (device_limit_bytes 0) adds no cap. The headroom is applied once. */
+/* max(1, min(B_requested, L - ceil(f * L))); where L is not known (total_bytes 0) it adds
+   no cap. The headroom is applied once. */
 struct policy_ceiling policy_ceiling_resolve(const struct policy_ceiling_request *request,
                                              struct policy_fraction headroom,
-                                             uint64_t device_limit_bytes);
+                                             uint64_t total_bytes);
 
 /* Reads "device", "none", a size of at least one byte, or a percentage. */
 POLICY_MUST_CHECK bool policy_ceiling_parse(const char *text,
                                             struct policy_ceiling_request *request);
+
+/* The same for memory of the host, of which there is no default limit: "device" is not read. */
+POLICY_MUST_CHECK bool policy_ceiling_parse_host(const char *text,
+                                                 struct policy_ceiling_request *request);
 
 /* One word for reports: "request", "request capped by headroom", "device less headroom",
    "unbudgeted". */

@@ -23,6 +23,8 @@ enum {
 #define RULE_SWITCH "on or off"
 #define RULE_CEILING                                                                     \
     "device, none, a size of at least 1 byte, or a percentage above 0 and at most 100"
+#define RULE_HOST_CEILING                                                                \
+    "none, a size of at least 1 byte, or a percentage above 0 and at most 100"
 #define RULE_FRACTION "a decimal fraction of at least 0 and below 1"
 #define RULE_BYTES    "a size of at least 1 byte"
 #define RULE_REPORT   "none, stderr or a file name"
@@ -86,6 +88,11 @@ static bool parse_SWITCH(const char *text, void *field)
 static bool parse_CEILING(const char *text, void *field)
 {
     return policy_ceiling_parse(text, (policy_option_CEILING *)field);
+}
+
+static bool parse_HOST_CEILING(const char *text, void *field)
+{
+    return policy_ceiling_parse_host(text, (policy_option_HOST_CEILING *)field);
 }
 
 static bool parse_FRACTION(const char *text, void *field)

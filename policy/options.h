@@ -19,6 +19,7 @@ enum policy_report_form { POLICY_REPORT_TEXT, POLICY_REPORT_JSON };
    "none". */
 typedef bool policy_option_SWITCH;
 typedef struct policy_ceiling_request policy_option_CEILING;
+typedef struct policy_ceiling_request policy_option_HOST_CEILING; /* no DEVICE */
 typedef struct policy_fraction policy_option_FRACTION;
 typedef uint64_t policy_option_BYTES;
 typedef const char *policy_option_REPORT;

@@ -40,25 +40,40 @@ static void put_padded(struct pool_text *text, const char *string, size_t width)
         pool_text_put(text, " ");
 }
 
-static void put_device_text(struct pool_text *text,
-                            const struct pool_device_stats *device)
+/* What is limited, after its name: the same of a device and of the host. */
+struct account {
+    const struct policy_ceiling *ceiling;
+    uint64_t charged_bytes, peak_charged_bytes, refusals;
+};
+
+static void put_account_text(struct pool_text *text, struct account account)
 {
-    pool_text_put(text, "device ");
-    pool_text_put_number(text, device->ordinal);
     pool_text_put(text, "\n  ceiling             ");
-    if (device->ceiling.source == POLICY_CEILING_UNBUDGETED)
+    if (account.ceiling->source == POLICY_CEILING_UNBUDGETED)
         pool_text_put(text, "none");
     else
-        pool_text_put_bytes(text, device->ceiling.bytes);
+        pool_text_put_bytes(text, account.ceiling->bytes);
     pool_text_put(text, ", ");
-    pool_text_put(text, policy_ceiling_source_text(device->ceiling.source));
+    pool_text_put(text, policy_ceiling_source_text(account.ceiling->source));
     pool_text_put(text, "\n  charged             ");
-    pool_text_put_bytes(text, device->charged_bytes);
+    pool_text_put_bytes(text, account.charged_bytes);
     pool_text_put(text, "\n  most charged        ");
-    pool_text_put_bytes(text, device->peak_charged_bytes);
+    pool_text_put_bytes(text, account.peak_charged_bytes);
     pool_text_put(text, "\n  refusals            ");
-    pool_text_put_number(text, device->refusals);
+    pool_text_put_number(text, account.refusals);
     pool_text_put(text, "\n");
+}
+
+static struct account of_device(const struct pool_device_stats *device)
+{
+    return (struct account){&device->ceiling, device->charged_bytes,
+                            device->peak_charged_bytes, device->refusals};
+}
+
+static struct account of_host(const struct pool_host_stats *host)
+{
+    return (struct account){&host->ceiling, host->charged_bytes, host->peak_charged_bytes,
+                            host->refusals};
 }
 
 void pool_report_put_text(struct pool_text *text, const struct pool_report *report)
@@ -87,8 +102,15 @@ void pool_report_put_text(struct pool_text *text, const struct pool_report *repo
             pool_text_put_number(text, value(&report->stats, &rows[index]));
         pool_text_put(text, "\n");
     }
-    for (size_t index = 0; index < report->device_count; index++)
-        put_device_text(text, &report->devices[index]);
+    for (size_t index = 0; index < report->host_count; index++) {
+        pool_text_put(text, report->host[index].name);
+        put_account_text(text, of_host(&report->host[index]));
+    }
+    for (size_t index = 0; index < report->device_count; index++) {
+        pool_text_put(text, "device ");
+        pool_text_put_number(text, report->devices[index].ordinal);
+        put_account_text(text, of_device(&report->devices[index]));
+    }
 }
 
 static void put_member(struct pool_text *text, const char *name, uint64_t number)
@@ -109,27 +131,47 @@ static void put_member_or_null(struct pool_text *text, const char *name, uint64_
     pool_text_put(text, ": null");
 }
 
-static void put_device_json(struct pool_text *text,
-                            const struct pool_device_stats *device)
+/* `total_name` is the member that has all that there is. */
+static void put_account_json(struct pool_text *text, const char *total_name,
+                             struct account account)
 {
-    const struct policy_ceiling *ceiling = &device->ceiling;
-    pool_text_put(text, "\n    {");
-    put_member(text, "ordinal", device->ordinal);
+    const struct policy_ceiling *ceiling = account.ceiling;
     pool_text_put(text, ", ");
     put_member_or_null(text, "ceiling_bytes", ceiling->bytes,
                        ceiling->source != POLICY_CEILING_UNBUDGETED);
     pool_text_put(text, ", \"ceiling_source\": ");
     pool_text_put_json(text, policy_ceiling_source_text(ceiling->source));
     pool_text_put(text, ", ");
-    put_member_or_null(text, "device_limit_bytes", ceiling->device_limit_bytes,
-                       ceiling->device_limit_bytes != 0);
+    put_member_or_null(text, total_name, ceiling->total_bytes, ceiling->total_bytes != 0);
     pool_text_put(text, ", ");
-    put_member(text, "charged_bytes", device->charged_bytes);
+    put_member(text, "charged_bytes", account.charged_bytes);
     pool_text_put(text, ", ");
-    put_member(text, "peak_charged_bytes", device->peak_charged_bytes);
+    put_member(text, "peak_charged_bytes", account.peak_charged_bytes);
     pool_text_put(text, ", ");
-    put_member(text, "refusals", device->refusals);
+    put_member(text, "refusals", account.refusals);
     pool_text_put(text, "}");
+}
+
+static void put_devices_json(struct pool_text *text, const struct pool_report *report)
+{
+    pool_text_put(text, "  \"devices\": [");
+    for (size_t index = 0; index < report->device_count; index++) {
+        pool_text_put(text, index ? ",\n    {" : "\n    {");
+        put_member(text, "ordinal", report->devices[index].ordinal);
+        put_account_json(text, "device_limit_bytes", of_device(&report->devices[index]));
+    }
+    pool_text_put(text, report->device_count ? "\n  ]" : "]");
+}
+
+static void put_host_json(struct pool_text *text, const struct pool_report *report)
+{
+    pool_text_put(text, ",\n  \"host\": [");
+    for (size_t index = 0; index < report->host_count; index++) {
+        pool_text_put(text, index ? ",\n    {\"name\": " : "\n    {\"name\": ");
+        pool_text_put_json(text, report->host[index].name);
+        put_account_json(text, "usable_bytes", of_host(&report->host[index]));
+    }
+    pool_text_put(text, report->host_count ? "\n  ]" : "]");
 }
 
 static void put_groups_json(struct pool_text *text, const struct pool_stats *stats)
@@ -163,10 +205,7 @@ void pool_report_put_json(struct pool_text *text, const struct pool_report *repo
     pool_text_put_json(text, report->retention);
     pool_text_put(text, ",\n");
     put_groups_json(text, &report->stats);
-    pool_text_put(text, "  \"devices\": [");
-    for (size_t index = 0; index < report->device_count; index++) {
-        pool_text_put(text, index ? "," : "");
-        put_device_json(text, &report->devices[index]);
-    }
-    pool_text_put(text, report->device_count ? "\n  ]\n}\n" : "]\n}\n");
+    put_devices_json(text, report);
+    put_host_json(text, report);
+    pool_text_put(text, "\n}\n");
 }

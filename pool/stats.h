@@ -24,6 +24,15 @@ struct pool_device_stats {
     uint64_t refusals;
 };
 
+/* Host memory of one kind that was used or is limited. */
+struct pool_host_stats {
+    const char *name; /* "heap memory" */
+    struct policy_ceiling ceiling;
+    uint64_t charged_bytes;
+    uint64_t peak_charged_bytes;
+    uint64_t refusals;
+};
+
 struct pool_report {
     const char *version;
     const char *program;   /* name of the executable; NULL when it is not known */
@@ -32,6 +41,8 @@ struct pool_report {
     struct pool_stats stats;
     const struct pool_device_stats *devices;
     size_t device_count;
+    const struct pool_host_stats *host;
+    size_t host_count;
 };
 
 /* For people: a line a counter, sizes in bytes and IEC units. */

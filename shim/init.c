@@ -11,6 +11,7 @@
 #include "shim/device.h"
 #include "shim/environment.h"
 #include "shim/host.h"
+#include "shim/host_account.h"
 #include "shim/libc.h"
 #include "shim/limits.h"
 #include "shim/report.h"
@@ -109,6 +110,8 @@ static void open_settings(void)
     /* `tidemark run` has said so already, to the same eyes. */
     if (settings.options.enabled && settings.run_process != getpid())
         complain_of_unknown();
+    if (settings.options.enabled)
+        shim_host_account_open(&settings.options);
     shim_host_open(&settings);
 }
 

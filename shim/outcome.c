@@ -20,48 +20,95 @@ static void put_quantity(struct pool_text *text, const char *label, uint64_t byt
     pool_text_put_bytes(text, bytes);
 }
 
-static void put_source(struct pool_text *text, const struct policy_ceiling *ceiling)
+/* Whose ceiling refused: one device, or host memory of one kind. */
+struct limited {
+    const char *name;  /* "on device ", "heap memory" */
+    unsigned ordinal;  /* of a device */
+    const char *total; /* what its total is called */
+    enum policy_option_id option;
+    const struct policy_ceiling *ceiling;
+    const struct policy_ledger_account *account;
+};
+
+static void put_name(struct pool_text *text, const struct limited *limited)
 {
-    const struct policy_option_value *value =
-        &shim_settings()->values[POLICY_OPTION_device_mem];
+    pool_text_put(text, limited->name);
+    if (limited->option == POLICY_OPTION_device_mem)
+        pool_text_put_number(text, limited->ordinal);
+}
+
+static void put_source(struct pool_text *text, const struct limited *limited)
+{
+    const struct policy_ceiling *ceiling = limited->ceiling;
+    const struct policy_option_value *value = &shim_settings()->values[limited->option];
     pool_text_put(text, " from ");
-    pool_text_put(text, policy_option_rows[POLICY_OPTION_device_mem].environment);
+    pool_text_put(text, policy_option_rows[limited->option].environment);
     pool_text_put(text, "=");
     pool_text_put(text, value->text);
     pool_text_put(text, value->origin == POLICY_ORIGIN_DEFAULT ? " (default), " : ", ");
     pool_text_put(text, policy_ceiling_source_text(ceiling->source));
-    if (ceiling->device_limit_bytes) {
-        put_quantity(text, " (device ", ceiling->device_limit_bytes);
+    if (ceiling->total_bytes) {
+        pool_text_put(text, " (");
+        put_quantity(text, limited->total, ceiling->total_bytes);
         put_quantity(text, ", headroom ", ceiling->headroom_bytes);
         pool_text_put(text, ")");
     }
 }
 
-CUresult shim_outcome_refused(const char *call, const struct shim_device *device,
-                              const struct policy_verdict *verdict)
+static void tell(const char *call, const struct limited *limited,
+                 const struct policy_verdict *verdict)
 {
     uint64_t count =
-        atomic_load_explicit(&device->account.refusals, memory_order_relaxed);
+        atomic_load_explicit(&limited->account->refusals, memory_order_relaxed);
     if (!worth_a_line(count))
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return;
     struct shim_line line;
     shim_line_begin(&line);
     pool_text_put(&line.text, call);
-    pool_text_put(&line.text, " refused on device ");
-    pool_text_put_number(&line.text, device->ordinal);
+    pool_text_put(&line.text, " refused ");
+    put_name(&line.text, limited);
     pool_text_put(&line.text, ", ");
     pool_text_put(&line.text, policy_verdict_sentence(verdict->kind));
     put_quantity(&line.text, ": asked ", verdict->asked_bytes);
     put_quantity(&line.text, ", would reserve ", verdict->reserved_bytes);
     put_quantity(&line.text, ", held ", verdict->held_bytes);
     put_quantity(&line.text, ", ceiling ", verdict->limit_bytes);
-    put_source(&line.text, &device->ceiling);
+    put_source(&line.text, limited);
     put_quantity(&line.text, ", short by ", verdict->short_bytes);
     if (count > TOLD_IN_FULL) {
         pool_text_put(&line.text, "; refusals so far ");
         pool_text_put_number(&line.text, count);
     }
     shim_line_end(&line);
+}
+
+CUresult shim_outcome_refused(const char *call, const struct shim_device *device,
+                              const struct policy_verdict *verdict)
+{
+    const struct limited limited = {
+        .name = "on device ",
+        .ordinal = device->ordinal,
+        .total = "device ",
+        .option = POLICY_OPTION_device_mem,
+        .ceiling = &device->ceiling,
+        .account = &device->account,
+    };
+    tell(call, &limited, verdict);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult shim_outcome_refused_host(const char *call,
+                                   const struct shim_host_account *account,
+                                   const struct policy_verdict *verdict)
+{
+    const struct limited limited = {
+        .name = account->name,
+        .total = "usable ",
+        .option = account->option,
+        .ceiling = &account->ceiling,
+        .account = &account->account,
+    };
+    tell(call, &limited, verdict);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -6,12 +6,18 @@
 #include "policy/verdict.h"
 #include "shim/device.h"
 #include "shim/driver_abi.h"
+#include "shim/host_account.h"
 
 /* A request on a device was not admitted. Says so (a program that asks again and again is
    told of its first refusals, then of each power of two) and returns the result for the
    program, always CUDA_ERROR_OUT_OF_MEMORY: its own retry depends on that code. */
 CUresult shim_outcome_refused(const char *call, const struct shim_device *device,
                               const struct policy_verdict *verdict);
+
+/* The same for page-locked memory, which a call to the driver asked for. */
+CUresult shim_outcome_refused_host(const char *call,
+                                   const struct shim_host_account *account,
+                                   const struct policy_verdict *verdict);
 
 /* No memory for a host request: errno is ENOMEM, the result NULL. */
 void *shim_outcome_no_memory(void);

@@ -11,6 +11,7 @@
 #include "shim/device.h"
 #include "shim/driver_lookup.h"
 #include "shim/host.h"
+#include "shim/host_account.h"
 #include "shim/host_clear.h"
 #include "shim/say.h"
 
@@ -156,6 +157,7 @@ static struct pool_stats take_stock(void)
 static void put_report(const struct shim_settings *settings, struct pool_text *text)
 {
     struct pool_device_stats devices[SHIM_DEVICES_MOST];
+    struct pool_host_stats host[SHIM_HOST_KINDS];
     struct pool_report report = {
         .version = TIDEMARK_VERSION,
         .program = program_invocation_name,
@@ -164,6 +166,8 @@ static void put_report(const struct shim_settings *settings, struct pool_text *t
         .stats = take_stock(),
         .devices = devices,
         .device_count = shim_device_report(devices),
+        .host = host,
+        .host_count = shim_host_account_report(host),
     };
     if (settings->options.report_format == POLICY_REPORT_JSON)
         pool_report_put_json(text, &report);

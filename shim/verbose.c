@@ -1,6 +1,7 @@
 #include "shim/verbose.h"
 
 #include "shim/host.h"
+#include "shim/host_account.h"
 #include "shim/say.h"
 
 static const char *origin_text(enum policy_option_origin origin)
@@ -14,6 +15,29 @@ static const char *origin_text(enum policy_option_origin origin)
         break;
     }
     return "tidemark run";
+}
+
+static void put_ceiling(struct pool_text *text, const struct policy_ceiling *ceiling)
+{
+    pool_text_put(text, ": ceiling ");
+    if (ceiling->source == POLICY_CEILING_UNBUDGETED)
+        pool_text_put(text, "none");
+    else
+        pool_text_put_bytes(text, ceiling->bytes);
+    pool_text_put(text, ", ");
+    pool_text_put(text, policy_ceiling_source_text(ceiling->source));
+}
+
+static void say_host_ceiling(enum shim_host_kind kind)
+{
+    const struct shim_host_account *account = shim_host_account(kind);
+    struct shim_line line;
+    if (account->ceiling.source == POLICY_CEILING_UNBUDGETED)
+        return;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, account->name);
+    put_ceiling(&line.text, &account->ceiling);
+    shim_line_end(&line);
 }
 
 void shim_verbose_start(const struct shim_settings *settings)
@@ -36,6 +60,8 @@ void shim_verbose_start(const struct shim_settings *settings)
     pool_text_put(&line.text, "retention of host blocks: ");
     pool_text_put(&line.text, shim_host_retention());
     shim_line_end(&line);
+    say_host_ceiling(SHIM_HOST_PINNED);
+    say_host_ceiling(SHIM_HOST_HEAP);
     if (!shim_driver_get())
         shim_say("driver: none is mapped yet");
 }
@@ -72,12 +98,6 @@ void shim_verbose_device(const struct shim_driver *driver, unsigned ordinal,
     pool_text_put_number(&line.text, ordinal);
     pool_text_put(&line.text, " of driver version ");
     pool_text_put_number(&line.text, (uint64_t)(version > 0 ? version : 0));
-    pool_text_put(&line.text, ": ceiling ");
-    if (ceiling->source == POLICY_CEILING_UNBUDGETED)
-        pool_text_put(&line.text, "none");
-    else
-        pool_text_put_bytes(&line.text, ceiling->bytes);
-    pool_text_put(&line.text, ", ");
-    pool_text_put(&line.text, policy_ceiling_source_text(ceiling->source));
+    put_ceiling(&line.text, ceiling);
     shim_line_end(&line);
 }

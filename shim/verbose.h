@@ -6,7 +6,8 @@
 #include "shim/driver.h"
 #include "shim/init.h"
 
-/* Version, every option with its value and origin, and what is retained. */
+/* Version, every option with its value and origin, what is retained, and the ceilings of host
+   memory that were requested. */
 void shim_verbose_start(const struct shim_settings *settings);
 
 /* A driver was found: its path, and how many of our hooks it has. Nothing when verbose is

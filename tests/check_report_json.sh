@@ -35,6 +35,7 @@ with open(sys.argv[2], encoding="ascii") as file:
         counters.setdefault(group, {})[name] = int(value)
 
 devices = report.pop("devices")
+host = report.pop("host")
 expect("schema", "tidemark.report/1", report.pop("schema"))
 expect("version", "1.2.3", report.pop("tidemark"))
 expect("process", 4242, report.pop("process_id"))
@@ -54,5 +55,14 @@ expect("a device without a ceiling", {
     "device_limit_bytes": 101059813376, "charged_bytes": 0, "peak_charged_bytes": 0,
     "refusals": 0}, devices[2])
 expect("devices", 3, len(devices))
+expect("host memory with a ceiling", {
+    "name": "page-locked memory", "ceiling_bytes": 4096,
+    "ceiling_source": "request capped by headroom", "usable_bytes": 5000, "charged_bytes": 7,
+    "peak_charged_bytes": 4096, "refusals": 2}, host[0])
+expect("host memory without one", {
+    "name": "heap memory", "ceiling_bytes": None, "ceiling_source": "unbudgeted",
+    "usable_bytes": None, "charged_bytes": 65536, "peak_charged_bytes": 131072,
+    "refusals": 0}, host[1])
+expect("kinds of host memory", 2, len(host))
 print(sum(map(len, counters.values())), "counters and", len(devices), "devices are exact")
 PYTHON

@@ -31,6 +31,12 @@ for value in 1 -0.1 1.0 nan '' 15% abc; do
     complains TIDEMARK_HEADROOM "$value" \
         "^tidemark: TIDEMARK_HEADROOM=$value: must be .*; the default 0\.15 is in force\$"
 done
+for option in TIDEMARK_PINNED_MEM TIDEMARK_HEAP_MEM; do
+    for value in device 100x -1 '' 0 101% 1.5; do
+        complains $option "$value" \
+            "^tidemark: $option=$value: must be .*; the default none is in force\$"
+    done
+done
 complains TIDEMARK_STAGING_MIN 0 '^tidemark: TIDEMARK_STAGING_MIN=0: must be .*64KiB'
 complains TIDEMARK maybe '^tidemark: TIDEMARK=maybe: must be on or off; the default on is in force$'
 complains TIDEMARK_REPORT '' '^tidemark: TIDEMARK_REPORT=: must be '
@@ -48,6 +54,11 @@ expect_match "verbose: a value and its origin" '^tidemark: TIDEMARK_HEADROOM=0\.
     "$(cat "$expect_work/err")"
 expect_match "verbose: a default" '^tidemark: TIDEMARK_DEVICE_MEM=device \(default\)$' \
     "$(cat "$expect_work/err")"
+bare TIDEMARK_VERBOSE=1 TIDEMARK_PINNED_MEM=3MiB TIDEMARK_HEAP_MEM=100% >"$expect_work/out"
+expect_match "verbose: a ceiling of page-locked memory" \
+    '^tidemark: page-locked memory: ceiling 3145728 B \(3\.00 MiB\), request$' "$(cat "$expect_work/err")"
+expect_match "verbose: a ceiling on a share of usable memory" \
+    '^tidemark: heap memory: ceiling [0-9]+ B \([0-9.]+ GiB\), request$' "$(cat "$expect_work/err")"
 expect_match "verbose: what run set" '^tidemark: TIDEMARK_DEVICE_MEM=1GiB \(tidemark run\)$' \
     "$("$build/tidemark" run --device-mem 1GiB -- env TIDEMARK_VERBOSE=1 /bin/true 2>&1)"
 

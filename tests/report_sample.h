@@ -16,7 +16,7 @@ static const struct pool_device_stats report_sample_devices[] = {
         .ordinal = 0,
         .ceiling = {.bytes = 85899345920,
                     .requested_bytes = 101059813376,
-                    .device_limit_bytes = 101059813376,
+                    .total_bytes = 101059813376,
                     .headroom_bytes = 15160467456,
                     .source = POLICY_CEILING_FROM_DEVICE},
         .charged_bytes = 1048576,
@@ -35,8 +35,28 @@ static const struct pool_device_stats report_sample_devices[] = {
     {
         .ordinal = 7,
         .ceiling = {.bytes = UINT64_MAX,
-                    .device_limit_bytes = 101059813376,
+                    .total_bytes = 101059813376,
                     .source = POLICY_CEILING_UNBUDGETED},
+    },
+};
+
+static const struct pool_host_stats report_sample_host[] = {
+    {
+        .name = "page-locked memory",
+        .ceiling = {.bytes = 4096,
+                    .requested_bytes = 8192,
+                    .total_bytes = 5000,
+                    .headroom_bytes = 904,
+                    .source = POLICY_CEILING_FROM_CAP},
+        .charged_bytes = 7,
+        .peak_charged_bytes = 4096,
+        .refusals = 2,
+    },
+    {
+        .name = "heap memory",
+        .ceiling = {.bytes = UINT64_MAX, .source = POLICY_CEILING_UNBUDGETED},
+        .charged_bytes = 65536,
+        .peak_charged_bytes = 131072,
     },
 };
 
@@ -49,6 +69,8 @@ static inline struct pool_report report_sample(void)
         .process_id = 4242,
         .devices = report_sample_devices,
         .device_count = 3,
+        .host = report_sample_host,
+        .host_count = 2,
     };
     unsigned row = 0;
 #define STAT(group, name, help) report.stats.group##_##name = report_sample_value(row++);

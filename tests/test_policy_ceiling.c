@@ -38,7 +38,7 @@ static void device_leaves(const char *headroom, uint64_t limit, uint64_t headroo
     ck_assert_uint_eq(ceiling.headroom_bytes, headroom_bytes);
     ck_assert_uint_eq(ceiling.bytes, bytes);
     ck_assert_uint_eq(ceiling.requested_bytes, limit);
-    ck_assert_uint_eq(ceiling.device_limit_bytes, limit);
+    ck_assert_uint_eq(ceiling.total_bytes, limit);
     ck_assert_int_eq(ceiling.source, POLICY_CEILING_FROM_DEVICE);
 }
 
@@ -47,7 +47,7 @@ static void is_unbudgeted(struct policy_ceiling ceiling, uint64_t limit)
     ck_assert_int_eq(ceiling.source, POLICY_CEILING_UNBUDGETED);
     ck_assert_uint_eq(ceiling.bytes, UINT64_MAX);
     ck_assert_uint_eq(ceiling.requested_bytes, 0);
-    ck_assert_uint_eq(ceiling.device_limit_bytes, limit);
+    ck_assert_uint_eq(ceiling.total_bytes, limit);
 }
 
 START_TEST(a_device_keeps_its_headroom_rounded_up)
@@ -205,6 +205,22 @@ START_TEST(a_malformed_request_is_refused_and_leaves_the_result)
 }
 END_TEST
 
+START_TEST(memory_of_the_host_has_every_form_but_the_limit_of_a_device)
+{
+    struct policy_ceiling_request request = {.kind = POLICY_CEILING_BYTES, .bytes = 77};
+    ck_assert(!policy_ceiling_parse_host("device", &request));
+    ck_assert(!policy_ceiling_parse_host("0", &request));
+    ck_assert_int_eq(request.kind, POLICY_CEILING_BYTES);
+    ck_assert_uint_eq(request.bytes, 77);
+    ck_assert(policy_ceiling_parse_host("2KiB", &request));
+    ck_assert_uint_eq(request.bytes, 2048);
+    ck_assert(policy_ceiling_parse_host("50%", &request));
+    ck_assert_int_eq(request.kind, POLICY_CEILING_PERCENT);
+    ck_assert(policy_ceiling_parse_host("none", &request));
+    ck_assert_int_eq(request.kind, POLICY_CEILING_NONE);
+}
+END_TEST
+
 START_TEST(each_source_has_its_words)
 {
     ck_assert_str_eq(policy_ceiling_source_text(POLICY_CEILING_FROM_REQUEST), "request");
@@ -229,4 +245,5 @@ SUITE_MAIN("policy/ceiling", a_device_keeps_its_headroom_rounded_up,
            shares_that_add_up_to_100_percent_fit_together,
            small_devices_agree_with_the_formula, each_form_of_a_request_is_read,
            a_malformed_request_is_refused_and_leaves_the_result,
+           memory_of_the_host_has_every_form_but_the_limit_of_a_device,
            each_source_has_its_words)

@@ -61,6 +61,8 @@ static void defaults_hold(const struct policy_options *options)
 {
     ck_assert(options->enabled);
     ck_assert_int_eq(options->device_mem.kind, POLICY_CEILING_DEVICE);
+    ck_assert_int_eq(options->pinned_mem.kind, POLICY_CEILING_NONE);
+    ck_assert_int_eq(options->heap_mem.kind, POLICY_CEILING_NONE);
     ck_assert_uint_eq(options->headroom.numerator, 15);
     ck_assert_uint_eq(options->headroom.denominator, 100);
     ck_assert_uint_eq(options->staging_min, 65536);
@@ -133,6 +135,9 @@ START_TEST(each_type_reads_a_value_other_than_its_default)
                      POLICY_CEILING_NONE);
     ck_assert_uint_eq(accepted("TIDEMARK_DEVICE_MEM", "4GiB").device_mem.bytes,
                       UINT64_C(4) << 30);
+    ck_assert_uint_eq(accepted("TIDEMARK_PINNED_MEM", "1").pinned_mem.bytes, 1);
+    ck_assert_int_eq(accepted("TIDEMARK_HEAP_MEM", "100%").heap_mem.kind,
+                     POLICY_CEILING_PERCENT);
     ck_assert_uint_eq(accepted("TIDEMARK_HEADROOM", "0").headroom.numerator, 0);
     ck_assert_uint_eq(accepted("TIDEMARK_STAGING_MIN", "1").staging_min, 1);
     ck_assert_int_eq(accepted("TIDEMARK_REPORT_FORMAT", "json").report_format,
@@ -156,6 +161,12 @@ START_TEST(a_bad_value_is_reported_with_its_rule_and_leaves_the_default)
     is_refused("TIDEMARK_DEVICE_MEM", "0",
                "device, none, a size of at least 1 byte, or a percentage above 0 and at "
                "most 100");
+    is_refused(
+        "TIDEMARK_PINNED_MEM", "device",
+        "none, a size of at least 1 byte, or a percentage above 0 and at most 100");
+    is_refused(
+        "TIDEMARK_HEAP_MEM", "0",
+        "none, a size of at least 1 byte, or a percentage above 0 and at most 100");
     is_refused("TIDEMARK_HEADROOM", "1", "a decimal fraction of at least 0 and below 1");
     is_refused("TIDEMARK_STAGING_MIN", "0", "a size of at least 1 byte");
     is_refused("TIDEMARK_STAGING_MIN", "64 KiB", "a size of at least 1 byte");

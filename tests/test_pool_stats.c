@@ -125,6 +125,25 @@ START_TEST(the_text_ends_with_each_device_and_where_its_ceiling_came_from)
 }
 END_TEST
 
+START_TEST(the_text_has_what_was_limited_of_the_host)
+{
+    struct pool_report report = report_sample();
+    const char *text = render(pool_report_put_text, &report, ROOM);
+    says_once(text,
+              "\npage-locked memory\n"
+              "  ceiling             4096 B (4.00 KiB), request capped by headroom\n"
+              "  charged             7 B\n"
+              "  most charged        4096 B (4.00 KiB)\n"
+              "  refusals            2\n"
+              "heap memory\n"
+              "  ceiling             none, unbudgeted\n"
+              "  charged             65536 B (64.00 KiB)\n"
+              "  most charged        131072 B (128.00 KiB)\n"
+              "  refusals            0\n"
+              "device 0\n");
+}
+END_TEST
+
 START_TEST(the_json_of_a_process_without_devices_has_an_empty_array)
 {
     struct pool_report report = {.version = "1.2.3", .retention = "on", .process_id = 17};
@@ -136,7 +155,7 @@ START_TEST(the_json_of_a_process_without_devices_has_an_empty_array)
                             "  \"program\": null,\n"
                             "  \"retention\": \"on\",\n"
                             "  \"heap\": {\"claims\": 0, ";
-    const char end[] = "},\n  \"devices\": []\n}\n";
+    const char end[] = "},\n  \"devices\": [],\n  \"host\": []\n}\n";
     ck_assert_mem_eq(json, expected, strlen(expected));
     ck_assert_str_eq(json + strlen(json) - strlen(end), end);
 }
@@ -154,7 +173,11 @@ START_TEST(the_json_has_null_where_nothing_is_limited)
                     "\"ceiling_source\": \"unbudgeted\", "
                     "\"device_limit_bytes\": 101059813376, \"charged_bytes\": 0, "
                     "\"peak_charged_bytes\": 0, \"refusals\": 0}");
-    ck_assert_uint_eq(occurrences(json, "null"), 2);
+    says_once(json, "{\"name\": \"heap memory\", \"ceiling_bytes\": null, "
+                    "\"ceiling_source\": \"unbudgeted\", \"usable_bytes\": null, "
+                    "\"charged_bytes\": 65536, \"peak_charged_bytes\": 131072, "
+                    "\"refusals\": 0}\n  ]\n}\n");
+    ck_assert_uint_eq(occurrences(json, "null"), 4);
 }
 END_TEST
 
@@ -178,6 +201,7 @@ SUITE_MAIN("pool/stats", the_text_names_the_process_and_what_it_retains,
            the_text_has_a_line_for_every_counter,
            the_text_gives_sizes_and_only_sizes_a_unit,
            the_text_ends_with_each_device_and_where_its_ceiling_came_from,
+           the_text_has_what_was_limited_of_the_host,
            the_json_of_a_process_without_devices_has_an_empty_array,
            the_json_has_null_where_nothing_is_limited,
            a_report_is_the_same_whatever_the_buffer)
