@@ -1,9 +1,9 @@
 #!/bin/sh
 # The library as it is shipped: exactly the intended symbols, versioned as ld.so needs them,
 # nothing private of glibc, no library needed beyond libc and libm.
-# Usage: check_exports.sh LIBRARY DRIVER_HOOKS HOST_HOOKS
+# Usage: check_exports.sh LIBRARY DRIVER_HOOKS HOST_HOOKS PUBLIC_HEADER
 set -eu
-library=$1 driver_hooks=$2 host_hooks=$3
+library=$1 driver_hooks=$2 host_hooks=$3 header=$4
 failures=0
 
 fail() {
@@ -25,6 +25,8 @@ intended() {
         echo "$name@GLIBC_2.2.5"
         echo "$name@@GLIBC_2.34"
     done
+    # Declared on one line, up to the bracket at least.
+    sed -n 's/^TIDEMARK_API .*\(tidemark_[a-z_]*\)(.*/\1@@TIDEMARK_1/p' "$header"
 }
 
 work=$(mktemp -d)
@@ -32,6 +34,8 @@ trap 'rm -rf "$work"' EXIT
 intended | sort >"$work/intended"
 nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
 [ -s "$work/intended" ] || fail "the tables have no rows"
+[ "$(grep -c '@@TIDEMARK_1$' "$work/intended")" -eq "$(grep -c '^TIDEMARK_API ' "$header")" ] ||
+    fail "a function of $header is not declared on one line"
 if ! diff "$work/intended" "$work/exported" >"$work/difference"; then
     fail "exported symbols differ from the tables (< intended, > exported):"
     cat "$work/difference"

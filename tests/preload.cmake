@@ -24,7 +24,8 @@ foreach(name host_contract host_family)
 endforeach()
 
 tidemark_script_test(check_exports check_exports.sh ${LIBRARY}
-  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def ${CMAKE_SOURCE_DIR}/shim/host_hooks.def)
+  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def ${CMAKE_SOURCE_DIR}/shim/host_hooks.def
+  ${CMAKE_SOURCE_DIR}/pool/tidemark.h)
 tidemark_script_test(check_layers check_layers.sh ${CMAKE_SOURCE_DIR})
 tidemark_script_test(check_headers check_headers.sh ${CMAKE_C_COMPILER} ${CMAKE_SOURCE_DIR})
 tidemark_script_test(check_tables check_tables.sh ${CMAKE_SOURCE_DIR})
@@ -35,7 +36,8 @@ tidemark_script_test(preload_limits preload_limits.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(preload_limits PROPERTIES RUN_SERIAL TRUE)
 tidemark_script_test(preload_options preload_options.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(installed installed.sh ${CMAKE_BINARY_DIR}
-  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def ${CMAKE_SOURCE_DIR}/shim/host_hooks.def)
+  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def ${CMAKE_SOURCE_DIR}/shim/host_hooks.def
+  ${CMAKE_SOURCE_DIR}/pool/tidemark.h)
 tidemark_script_test(preload_report preload_report.sh ${CMAKE_BINARY_DIR})
 
 include(preload_programs.cmake)

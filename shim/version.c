@@ -1,0 +1,6 @@
+#include "pool/tidemark.h"
+
+const char *tidemark_version(void)
+{
+    return TIDEMARK_VERSION;
+}
