@@ -20,6 +20,8 @@ struct sim_driver {
 #undef DONE
 #undef REFUSED
     uint64_t (*oracle_bytes)(int device);
+    uint64_t (*oracle_pinned_bytes)(void);
+    uint64_t (*oracle_registered_bytes)(void);
     uint64_t (*oracle_calls)(const char *symbol);
 };
 
@@ -50,6 +52,8 @@ static inline void sim_load(void)
 #undef DONE
 #undef REFUSED
     sim_fetch("simcuda_oracle_bytes", &sim.oracle_bytes);
+    sim_fetch("simcuda_oracle_pinned_bytes", &sim.oracle_pinned_bytes);
+    sim_fetch("simcuda_oracle_registered_bytes", &sim.oracle_registered_bytes);
     sim_fetch("simcuda_oracle_calls", &sim.oracle_calls);
 }
 

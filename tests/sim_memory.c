@@ -106,6 +106,25 @@ START_TEST(every_kind_of_device_memory_is_counted_and_host_memory_is_not)
 }
 END_TEST
 
+START_TEST(page_locked_memory_is_counted_by_who_made_it)
+{
+    sim_start_context("1MiB");
+    static char buffer[4096];
+    void *first;
+    void *second;
+    ck_assert_int_eq(sim.cuMemAllocHost_v2(&first, 1000), CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuMemHostAlloc(&second, 3 << 20, 0), CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuMemHostRegister_v2(buffer, sizeof buffer, 0), CUDA_SUCCESS);
+    sim_allocate(100);
+    ck_assert_uint_eq(sim.oracle_pinned_bytes(), 1000 + (3 << 20));
+    ck_assert_uint_eq(sim.oracle_registered_bytes(), sizeof buffer);
+    ck_assert_int_eq(sim.cuMemFreeHost(first), CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuMemHostUnregister(buffer), CUDA_SUCCESS);
+    ck_assert_uint_eq(sim.oracle_pinned_bytes(), 3 << 20);
+    ck_assert_uint_eq(sim.oracle_registered_bytes(), 0);
+}
+END_TEST
+
 START_TEST(sizes_of_32_bits_are_clamped)
 {
     sim_start_context("6GiB");
@@ -247,7 +266,8 @@ SUITE_MAIN("simcuda/memory", all_of_the_memory_is_granted_and_not_a_byte_more,
            nothing_and_nowhere_are_invalid,
            only_the_start_of_a_live_block_of_the_kind_is_freed,
            every_kind_of_device_memory_is_counted_and_host_memory_is_not,
-           sizes_of_32_bits_are_clamped, each_device_has_its_own_memory,
+           page_locked_memory_is_counted_by_who_made_it, sizes_of_32_bits_are_clamped,
+           each_device_has_its_own_memory,
            a_context_takes_its_memory_along_but_not_stream_ordered_memory,
            registered_memory_is_the_programs_and_known_once,
            flags_of_pinned_memory_are_given_back,

@@ -16,6 +16,8 @@ static struct {
     uint64_t held_bytes;
 } usage[SIM_DEVICE_LIMIT];
 
+static uint64_t host_bytes[SIM_MEMORY_COUNT]; /* the device's own kinds stay 0 */
+
 /* Two ranges that meet compare equal, so a lookup by one address finds its block. */
 static int by_range(const void *left, const void *right)
 {
@@ -61,6 +63,8 @@ static CUresult enter(struct sim_block *block)
     if (on_device(block->memory)) {
         usage[block->device].charged_bytes += block->charged_bytes;
         usage[block->device].held_bytes += block->bytes;
+    } else {
+        host_bytes[block->memory] += block->bytes;
     }
     return CUDA_SUCCESS;
 }
@@ -113,6 +117,8 @@ void sim_block_destroy(struct sim_block *block)
     if (on_device(block->memory)) {
         usage[block->device].charged_bytes -= block->charged_bytes;
         usage[block->device].held_bytes -= block->bytes;
+    } else {
+        host_bytes[block->memory] -= block->bytes;
     }
     if (block->memory != SIM_REGISTERED)
         munmap((void *)(uintptr_t)block->address, block->bytes);
@@ -143,4 +149,9 @@ uint64_t sim_block_free_bytes(CUdevice device)
 uint64_t sim_block_held_bytes(CUdevice device)
 {
     return sim_device_exists(device) ? usage[device].held_bytes : 0;
+}
+
+uint64_t sim_block_host_bytes(enum sim_memory memory)
+{
+    return host_bytes[memory];
 }

@@ -16,6 +16,7 @@ enum sim_memory {
     SIM_MANAGED,    /* as well: simulated as if it were always on the device */
     SIM_PINNED,     /* host memory of ours */
     SIM_REGISTERED, /* host memory of the program's */
+    SIM_MEMORY_COUNT
 };
 
 struct sim_block {
@@ -57,5 +58,8 @@ bool sim_block_covers(uint64_t address, uint64_t bytes);
 /* Of one device: what is left of it, and what programs asked for and hold. */
 uint64_t sim_block_free_bytes(CUdevice device);
 uint64_t sim_block_held_bytes(CUdevice device);
+
+/* Of SIM_PINNED or SIM_REGISTERED: what programs asked for and hold. */
+uint64_t sim_block_host_bytes(enum sim_memory memory);
 
 #endif

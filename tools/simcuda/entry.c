@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/simcuda/context.h"
+#include "tools/simcuda/cost.h"
 #include "tools/simcuda/device.h"
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/log.h"
@@ -71,6 +72,7 @@ CUresult sim_entry_end(enum sim_call call, CUresult result)
 {
     sim_log_call(symbols[call], result);
     sim_entry_unlock();
+    sim_cost_pay();
     return result;
 }
 

@@ -27,7 +27,8 @@ enum sim_need {
 /* Takes the lock, counts the call, and says what is missing, if anything. */
 CUresult sim_entry_begin(enum sim_call call, enum sim_need need);
 
-/* Logs the call, gives the lock back, and returns `result`. */
+/* Logs the call, gives the lock back, lets pass what the call takes, and returns
+   `result`. */
 CUresult sim_entry_end(enum sim_call call, CUresult result);
 
 /* How often `symbol` was called; 0 for a name that is not exported. */

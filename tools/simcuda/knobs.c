@@ -8,7 +8,10 @@
 #include "policy/quantity.h"
 #include "tools/simcuda/log.h"
 
-enum { MEM_UNIT_BYTES = 512 }; /* the least that an allocation takes */
+enum {
+    MEM_UNIT_BYTES = 512,   /* the least that an allocation takes */
+    COST_LIMIT_US = 1000000 /* so that no product of a cost and a size overflows */
+};
 
 static struct sim_knobs values;
 static bool all_valid = true;
@@ -24,15 +27,29 @@ static bool parse_BYTES(const char *text, uint64_t *bytes)
     return true;
 }
 
-static bool parse_COUNT(const char *text, int *count)
+/* strtoul() takes signs and spaces, which are no number here, and stops at the limit. */
+static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
 {
     char *end;
     unsigned long parsed = strtoul(text, &end, 10);
-    /* strtoul() takes signs and spaces, which are no number here. */
-    if (*text < '0' || *text > '9' || *end != '\0' || parsed > SIM_DEVICE_LIMIT)
+    if (*text < '0' || *text > '9' || *end != '\0' || parsed > limit)
+        return false;
+    *number = parsed;
+    return true;
+}
+
+static bool parse_COUNT(const char *text, int *count)
+{
+    uint64_t parsed;
+    if (!parse_number(text, SIM_DEVICE_LIMIT, &parsed))
         return false;
     *count = (int)parsed;
     return true;
+}
+
+static bool parse_COST(const char *text, uint64_t *microseconds)
+{
+    return parse_number(text, COST_LIMIT_US, microseconds);
 }
 
 static bool parse_KERNELS(const char *text, bool *skip)

@@ -10,8 +10,9 @@ enum { SIM_DEVICE_LIMIT = 16 }; /* SIMCUDA_DEVICES at most */
 
 typedef uint64_t sim_knob_BYTES;
 typedef int sim_knob_COUNT;
-typedef bool sim_knob_KERNELS; /* true: skip */
-typedef int sim_knob_APPEND;   /* a descriptor; -1: none */
+typedef bool sim_knob_KERNELS;  /* true: skip */
+typedef int sim_knob_APPEND;    /* a descriptor; -1: none */
+typedef uint64_t sim_knob_COST; /* microseconds */
 
 struct sim_knobs {
 #define KNOB(field, type, initial, environment, rule, help) sim_knob_##type field;

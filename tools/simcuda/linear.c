@@ -6,6 +6,7 @@
 
 #include "policy/checked.h"
 #include "tools/simcuda/context.h"
+#include "tools/simcuda/cost.h"
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/log.h"
 #include "tools/simcuda/names.h"
@@ -30,6 +31,7 @@ static CUresult allocate(CUdeviceptr *address, uint64_t bytes, enum sim_memory m
     if (result != CUDA_SUCCESS)
         return result;
     sim_log_note(block->address, bytes);
+    sim_cost_owe_us(sim_knobs->allocate_us);
     *address = block->address;
     return CUDA_SUCCESS;
 }
@@ -80,6 +82,7 @@ CUresult sim_linear_free(CUdeviceptr address)
         return CUDA_ERROR_INVALID_VALUE;
     }
     sim_log_note(address, block->bytes);
+    sim_cost_owe_us(sim_knobs->free_us);
     sim_block_destroy(block);
     return CUDA_SUCCESS;
 }

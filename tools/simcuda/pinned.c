@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "tools/simcuda/context.h"
+#include "tools/simcuda/cost.h"
 #include "tools/simcuda/log.h"
 #include "tools/simcuda/names.h"
 
@@ -37,9 +38,11 @@ static CUresult create(enum sim_memory memory, void *address, size_t bytes,
     };
     sim_log_note((uintptr_t)address, bytes);
     CUresult result = sim_block_create(&request, block);
-    if (result == CUDA_SUCCESS)
-        sim_log_note((*block)->address, bytes);
-    return result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    sim_log_note((*block)->address, bytes);
+    sim_cost_owe_pin(bytes);
+    return CUDA_SUCCESS;
 }
 
 CUresult sim_pinned_allocate_flags(void **address, size_t bytes, unsigned flags)
@@ -69,6 +72,7 @@ CUresult sim_pinned_free(void *address)
     sim_log_note((uintptr_t)address, block != NULL ? block->bytes : 0);
     if (block == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_cost_owe_unpin(block->bytes);
     sim_block_destroy(block);
     return CUDA_SUCCESS;
 }
@@ -90,6 +94,7 @@ CUresult sim_pinned_unregister(void *address)
     sim_log_note((uintptr_t)address, block != NULL ? block->bytes : 0);
     if (block == NULL)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    sim_cost_owe_unpin(block->bytes);
     sim_block_destroy(block);
     return CUDA_SUCCESS;
 }

@@ -9,6 +9,11 @@
    stream-ordered memory, without rounding. 0 for a device that does not exist. */
 uint64_t simcuda_oracle_bytes(int device);
 
+/* Page-locked host memory: allocated by the driver, and the program's own that is
+   registered. Bytes as they were asked for. */
+uint64_t simcuda_oracle_pinned_bytes(void);
+uint64_t simcuda_oracle_registered_bytes(void);
+
 /* How often an exported symbol was called, refused calls included. */
 uint64_t simcuda_oracle_calls(const char *symbol);
 
