@@ -20,9 +20,11 @@ struct sim_driver {
 #undef DONE
 #undef REFUSED
     uint64_t (*oracle_bytes)(int device);
+    uint64_t (*oracle_taken_bytes)(int device);
     uint64_t (*oracle_pinned_bytes)(void);
     uint64_t (*oracle_registered_bytes)(void);
     uint64_t (*oracle_calls)(const char *symbol);
+    int (*fail_call)(const char *symbol, uint64_t nth, int result);
 };
 
 static struct sim_driver sim;
@@ -52,9 +54,11 @@ static inline void sim_load(void)
 #undef DONE
 #undef REFUSED
     sim_fetch("simcuda_oracle_bytes", &sim.oracle_bytes);
+    sim_fetch("simcuda_oracle_taken_bytes", &sim.oracle_taken_bytes);
     sim_fetch("simcuda_oracle_pinned_bytes", &sim.oracle_pinned_bytes);
     sim_fetch("simcuda_oracle_registered_bytes", &sim.oracle_registered_bytes);
     sim_fetch("simcuda_oracle_calls", &sim.oracle_calls);
+    sim_fetch("simcuda_fail", &sim.fail_call);
 }
 
 /* Loads and initialises a driver of `count` devices of `mem` each. */

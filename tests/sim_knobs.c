@@ -72,6 +72,13 @@ START_TEST(a_malformed_knob_is_said_and_stops_init)
     check_refused("SIMCUDA_ALLOC_US", "-1", "microseconds, at most 1000000");
     check_refused("SIMCUDA_FREE_US", "1.5", "microseconds, at most 1000000");
     check_refused("SIMCUDA_PIN_US_PER_MB", "1000001", "microseconds, at most 1000000");
+    check_refused("SIMCUDA_CONTEXT_MEM", "-1", "a size, such as 300MiB, or 0");
+    check_refused("SIMCUDA_FAIL", "cuMemAlloc_v2", "NAME:N or NAME:N:CODE");
+    check_refused("SIMCUDA_FAIL", "cuMemAlloc_v2:0", "NAME:N or NAME:N:CODE");
+    check_refused("SIMCUDA_FAIL", "cuMemAlloc_v2:1,", "NAME:N or NAME:N:CODE");
+    check_refused("SIMCUDA_FAIL", "cuMemAlloc_v2:1:x", "NAME:N or NAME:N:CODE");
+    check_refused("SIMCUDA_FAIL", "cuNoSuchFunction:1", "NAME:N or NAME:N:CODE");
+    check_refused("SIMCUDA_STICKY", "cuMemAlloc_v:1", "NAME:N or NAME:N:CODE");
     check_refused("SIMCUDA_MEMORY", "1GiB", "no such knob");
 }
 END_TEST

@@ -155,3 +155,21 @@ uint64_t sim_block_host_bytes(enum sim_memory memory)
 {
     return host_bytes[memory];
 }
+
+uint64_t sim_block_taken_bytes(CUdevice device)
+{
+    return sim_device_exists(device) ? usage[device].charged_bytes : 0;
+}
+
+bool sim_block_take(CUdevice device, uint64_t bytes)
+{
+    if (bytes > sim_block_free_bytes(device))
+        return false;
+    usage[device].charged_bytes += bytes;
+    return true;
+}
+
+void sim_block_give(CUdevice device, uint64_t bytes)
+{
+    usage[device].charged_bytes -= bytes;
+}

@@ -55,9 +55,15 @@ struct sim_block *sim_block_find(uint64_t address);
 /* Whether one block holds all of [address, address + bytes); true for no bytes at all. */
 bool sim_block_covers(uint64_t address, uint64_t bytes);
 
-/* Of one device: what is left of it, and what programs asked for and hold. */
+/* Of one device: what is left of it, what programs asked for and hold, and what is gone. */
 uint64_t sim_block_free_bytes(CUdevice device);
 uint64_t sim_block_held_bytes(CUdevice device);
+uint64_t sim_block_taken_bytes(CUdevice device);
+
+/* Takes memory of a device without a block, and gives it back; false when there is not so
+   much left. */
+bool sim_block_take(CUdevice device, uint64_t bytes);
+void sim_block_give(CUdevice device, uint64_t bytes);
 
 /* Of SIM_PINNED or SIM_REGISTERED: what programs asked for and hold. */
 uint64_t sim_block_host_bytes(enum sim_memory memory);

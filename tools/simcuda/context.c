@@ -1,6 +1,7 @@
 #include "tools/simcuda/context.h"
 
 #include "tools/simcuda/device.h"
+#include "tools/simcuda/knobs.h"
 #include "tools/simcuda/names.h"
 
 enum {
@@ -15,23 +16,33 @@ static _Thread_local struct {
     unsigned depth;
 } stack;
 
-CUcontext sim_context_new(CUdevice device, unsigned flags, bool primary)
+CUcontext sim_context_new(CUdevice device, bool primary)
 {
-    static uint64_t context_count;
     CUcontext context = sim_object_create(SIM_CONTEXT, sizeof *context, NULL);
     if (context == NULL)
         return NULL;
     LIST_INIT(&context->objects);
     LIST_INIT(&context->blocks);
     context->device = device;
-    context->live = true;
     context->primary = primary;
+    return context;
+}
+
+CUresult sim_context_begin(CUcontext context, unsigned flags)
+{
+    static uint64_t context_count;
+    if (!sim_block_take(context->device, sim_knobs->context_bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    context->live = true;
+    context->broken = CUDA_SUCCESS;
     context->flags = flags;
     context->id = ++context_count;
+    context->cache_preference = 0;
+    context->bank_size = 0;
     context->limits[CU_LIMIT_STACK_SIZE] = DEFAULT_STACK_BYTES;
     context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = DEFAULT_FIFO_BYTES;
     context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = DEFAULT_HEAP_BYTES;
-    return context;
+    return CUDA_SUCCESS;
 }
 
 void sim_context_end(CUcontext context)
@@ -41,6 +52,7 @@ void sim_context_end(CUcontext context)
     while (!LIST_EMPTY(&context->blocks))
         sim_block_destroy(LIST_FIRST(&context->blocks));
     context->live = false;
+    sim_block_give(context->device, sim_knobs->context_bytes);
 }
 
 CUcontext sim_context_current(void)
@@ -107,9 +119,12 @@ CUresult sim_context_create(CUcontext *context, unsigned flags, CUdevice device)
         return CUDA_ERROR_INVALID_DEVICE;
     if (stack.depth == STACK_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUcontext created = sim_context_new(device, flags, false);
+    CUcontext created = sim_context_new(device, false);
     if (created == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = sim_context_begin(created, flags);
+    if (result != CUDA_SUCCESS)
+        return result;
     *context = created;
     return sim_context_push(created);
 }

@@ -19,6 +19,7 @@ struct CUctx_st {
     CUdevice device;
     bool live;
     bool primary;
+    CUresult broken; /* what every call in it answers; CUDA_SUCCESS: none */
     unsigned flags;
     uint64_t id;
     size_t limits[SIM_LIMIT_COUNT];
@@ -26,8 +27,12 @@ struct CUctx_st {
     int bank_size;
 };
 
-/* A live context that is current to nobody; NULL when memory is out. */
-CUcontext sim_context_new(CUdevice device, unsigned flags, bool primary);
+/* A context that is current to nobody and not yet alive; NULL when memory is out. */
+CUcontext sim_context_new(CUdevice device, bool primary);
+
+/* Brings one to life, new or ended before: with a new id, at its defaults, owning nothing.
+   Out of memory when the device has not left what a context takes. */
+CUresult sim_context_begin(CUcontext context, unsigned flags);
 
 /* Ends all that the context owns, and the context. */
 void sim_context_end(CUcontext context);

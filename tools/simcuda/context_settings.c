@@ -15,7 +15,8 @@ static CUresult resolve(CUcontext *context)
 {
     if (*context == NULL)
         *context = sim_context_current();
-    return sim_context_check(*context);
+    CUresult result = sim_context_check(*context);
+    return result == CUDA_SUCCESS ? (*context)->broken : result;
 }
 
 CUresult sim_context_device_of(CUdevice *device, CUcontext context)

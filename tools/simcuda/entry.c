@@ -7,6 +7,7 @@
 #include "tools/simcuda/context.h"
 #include "tools/simcuda/cost.h"
 #include "tools/simcuda/device.h"
+#include "tools/simcuda/faults.h"
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/log.h"
 
@@ -52,11 +53,15 @@ static CUresult unmet(enum sim_need need)
         return CUDA_SUCCESS;
     if (!sim_device_ready())
         return CUDA_ERROR_NOT_INITIALIZED;
+    CUcontext context = sim_context_current();
     if (need == SIM_NEED_KERNELS && !sim_knobs->skip_kernels)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (need == SIM_NEED_CONTEXT || need == SIM_NEED_KERNELS)
-        return sim_context_check(sim_context_current());
-    return CUDA_SUCCESS;
+    if (need == SIM_NEED_DRIVER || (need == SIM_NEED_SOUND && context == NULL))
+        return CUDA_SUCCESS;
+    CUresult result = sim_context_check(context);
+    if (need == SIM_NEED_SOUND && result != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? context->broken : result;
 }
 
 CUresult sim_entry_begin(enum sim_call call, enum sim_need need)
@@ -64,25 +69,37 @@ CUresult sim_entry_begin(enum sim_call call, enum sim_need need)
     sim_entry_lock();
     if (!started)
         start();
-    call_counts[call]++;
-    return unmet(need);
+    uint64_t nth = ++call_counts[call];
+    CUresult result = unmet(need);
+    return result == CUDA_SUCCESS ? sim_faults_before(call, nth) : result;
 }
 
 CUresult sim_entry_end(enum sim_call call, CUresult result)
 {
+    sim_faults_after(call, call_counts[call]);
     sim_log_call(symbols[call], result);
     sim_entry_unlock();
     sim_cost_pay();
     return result;
 }
 
-uint64_t sim_entry_call_count(const char *symbol)
+uint64_t sim_entry_count(enum sim_call call)
 {
-    uint64_t count = 0;
-    sim_entry_lock();
-    for (size_t i = 0; i < SIM_CALL_COUNT; i++)
-        if (strcmp(symbols[i], symbol) == 0)
-            count = call_counts[i];
-    sim_entry_unlock();
-    return count;
+    return call_counts[call];
+}
+
+const char *sim_entry_symbol(enum sim_call call)
+{
+    return symbols[call];
+}
+
+bool sim_entry_find(const char *text, size_t length, enum sim_call *call)
+{
+    for (unsigned i = 0; i < SIM_CALL_COUNT; i++) {
+        if (strlen(symbols[i]) != length || memcmp(symbols[i], text, length) != 0)
+            continue;
+        *call = (enum sim_call)i;
+        return true;
+    }
+    return false;
 }

@@ -3,6 +3,8 @@
 #ifndef SIMCUDA_ENTRY_H
 #define SIMCUDA_ENTRY_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shim/driver_abi.h"
@@ -20,7 +22,8 @@ enum sim_call {
 enum sim_need {
     SIM_NEED_NOTHING,
     SIM_NEED_DRIVER,  /* cuInit succeeded in this process */
-    SIM_NEED_CONTEXT, /* and a context is current to the thread */
+    SIM_NEED_SOUND,   /* and the current context, if there is one, is not broken */
+    SIM_NEED_CONTEXT, /* and there is one */
     SIM_NEED_KERNELS, /* and SIMCUDA_KERNELS=skip */
 };
 
@@ -31,8 +34,13 @@ CUresult sim_entry_begin(enum sim_call call, enum sim_need need);
    `result`. */
 CUresult sim_entry_end(enum sim_call call, CUresult result);
 
-/* How often `symbol` was called; 0 for a name that is not exported. */
-uint64_t sim_entry_call_count(const char *symbol);
+/* How often a function was called, calls in progress included. */
+uint64_t sim_entry_count(enum sim_call call);
+
+const char *sim_entry_symbol(enum sim_call call);
+
+/* The call whose symbol is the first `length` bytes of `text`; false when none is. */
+bool sim_entry_find(const char *text, size_t length, enum sim_call *call);
 
 /* For the few who look at the state from outside a call. */
 void sim_entry_lock(void);

@@ -27,6 +27,11 @@ static bool parse_BYTES(const char *text, uint64_t *bytes)
     return true;
 }
 
+static bool parse_OVERHEAD(const char *text, uint64_t *bytes)
+{
+    return policy_quantity_parse_bytes(text, bytes);
+}
+
 /* strtoul() takes signs and spaces, which are no number here, and stops at the limit. */
 static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
 {
@@ -50,6 +55,11 @@ static bool parse_COUNT(const char *text, int *count)
 static bool parse_COST(const char *text, uint64_t *microseconds)
 {
     return parse_number(text, COST_LIMIT_US, microseconds);
+}
+
+static bool parse_FAULTS(const char *text, struct sim_fault_list *list)
+{
+    return sim_faults_parse(text, list);
 }
 
 static bool parse_KERNELS(const char *text, bool *skip)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/simcuda/faults.h"
+
 enum { SIM_DEVICE_LIMIT = 16 }; /* SIMCUDA_DEVICES at most */
 
 typedef uint64_t sim_knob_BYTES;
@@ -13,6 +15,8 @@ typedef int sim_knob_COUNT;
 typedef bool sim_knob_KERNELS;  /* true: skip */
 typedef int sim_knob_APPEND;    /* a descriptor; -1: none */
 typedef uint64_t sim_knob_COST; /* microseconds */
+typedef uint64_t sim_knob_OVERHEAD;
+typedef struct sim_fault_list sim_knob_FAULTS;
 
 struct sim_knobs {
 #define KNOB(field, type, initial, environment, rule, help) sim_knob_##type field;

@@ -1,7 +1,10 @@
 #include "tools/simcuda/simcuda.h"
 
+#include <string.h>
+
 #include "tools/simcuda/block.h"
 #include "tools/simcuda/entry.h"
+#include "tools/simcuda/faults.h"
 #include "tools/simcuda/names.h"
 
 SIM_EXPORT uint64_t simcuda_oracle_bytes(int device)
@@ -30,7 +33,33 @@ SIM_EXPORT uint64_t simcuda_oracle_registered_bytes(void)
     return host_bytes(SIM_REGISTERED);
 }
 
+SIM_EXPORT uint64_t simcuda_oracle_taken_bytes(int device)
+{
+    sim_entry_lock();
+    uint64_t bytes = sim_block_taken_bytes(device);
+    sim_entry_unlock();
+    return bytes;
+}
+
 SIM_EXPORT uint64_t simcuda_oracle_calls(const char *symbol)
 {
-    return sim_entry_call_count(symbol);
+    enum sim_call call;
+    if (!sim_entry_find(symbol, strlen(symbol), &call))
+        return 0;
+    sim_entry_lock();
+    uint64_t count = sim_entry_count(call);
+    sim_entry_unlock();
+    return count;
+}
+
+SIM_EXPORT int simcuda_fail(const char *symbol, uint64_t nth, int result)
+{
+    enum sim_call call;
+    if (nth == 0 || result == CUDA_SUCCESS ||
+        !sim_entry_find(symbol, strlen(symbol), &call))
+        return 0;
+    sim_entry_lock();
+    bool added = sim_faults_add(call, sim_entry_count(call) + nth, result);
+    sim_entry_unlock();
+    return added;
 }

@@ -24,12 +24,16 @@ CUresult sim_primary_retain(CUcontext *context, CUdevice device)
     if (!sim_device_exists(device))
         return CUDA_ERROR_INVALID_DEVICE;
     if (primaries[device].context == NULL)
-        primaries[device].context = sim_context_new(device, 0, true);
+        primaries[device].context = sim_context_new(device, true);
     if (primaries[device].context == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!is_live(device)) {
+        CUresult result =
+            sim_context_begin(primaries[device].context, primaries[device].flags);
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
     primaries[device].retain_count++;
-    primaries[device].context->live = true;
-    primaries[device].context->flags = primaries[device].flags;
     *context = primaries[device].context;
     return CUDA_SUCCESS;
 }

@@ -9,6 +9,10 @@
    stream-ordered memory, without rounding. 0 for a device that does not exist. */
 uint64_t simcuda_oracle_bytes(int device);
 
+/* Bytes that a device has not left: what programs hold, rounded as the device does, and
+   what contexts take. */
+uint64_t simcuda_oracle_taken_bytes(int device);
+
 /* Page-locked host memory: allocated by the driver, and the program's own that is
    registered. Bytes as they were asked for. */
 uint64_t simcuda_oracle_pinned_bytes(void);
@@ -16,5 +20,10 @@ uint64_t simcuda_oracle_registered_bytes(void);
 
 /* How often an exported symbol was called, refused calls included. */
 uint64_t simcuda_oracle_calls(const char *symbol);
+
+/* From now on the `nth` call of `symbol` (1: the next one) fails once with `result`, before
+   it does anything, as with SIMCUDA_FAIL. Answers 0 and does nothing when `symbol` is not
+   exported, a number is 0, or 16 are waiting. */
+int simcuda_fail(const char *symbol, uint64_t nth, int result);
 
 #endif
