@@ -31,27 +31,62 @@ const struct shim_hook shim_hooks[SHIM_HOOK_COUNT] = {
 #include "shim/driver_hooks.def"
 };
 
-/* Rows are ordered by symbol. */
-int shim_hook_named(const char *symbol)
+/* As bytes; below 0, 0 or above it. */
+static int order(const char *a, const char *b)
+{
+    for (; *a && *a == *b; a++)
+        b++;
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+/* The first row whose symbol does not come before `name`. */
+static int first_row(const char *name)
 {
     int low = 0, high = SHIM_HOOK_COUNT;
-    if (symbol[0] != 'c' || symbol[1] != 'u')
-        return -1;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        const char *a = symbol, *b = shim_hooks[middle].symbol;
-        while (*a && *a == *b) {
-            a++;
-            b++;
-        }
-        if (*a == *b)
-            return middle;
-        if ((unsigned char)*a < (unsigned char)*b)
-            high = middle;
-        else
+        if (order(shim_hooks[middle].symbol, name) < 0)
             low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
+}
+
+int shim_hook_named(const char *symbol)
+{
+    if (symbol[0] != 'c' || symbol[1] != 'u')
+        return -1;
+    int row = first_row(symbol);
+    return row < SHIM_HOOK_COUNT && shim_elf_same(shim_hooks[row].symbol, symbol) ? row
+                                                                                  : -1;
+}
+
+static bool starts_with(const char *name, const char *start)
+{
+    for (; *start && *name == *start; start++)
+        name++;
+    return !*start;
+}
+
+/* A form's symbol starts with its base, so that all forms lie in one stretch of the table,
+   among those of bases that start with this one: cuMemAlloc, cuMemAllocHost. */
+static int form_from(const char *base, int row)
+{
+    for (; row < SHIM_HOOK_COUNT && starts_with(shim_hooks[row].symbol, base); row++)
+        if (shim_elf_same(shim_hooks[row].base, base))
+            return row;
     return -1;
+}
+
+int shim_hook_first_form(const char *base)
+{
+    return form_from(base, first_row(base));
+}
+
+int shim_hook_next_form(const char *base, int row)
+{
+    return form_from(base, row + 1);
 }
 
 struct found {

@@ -52,7 +52,7 @@ extern const struct shim_hook shim_hooks[SHIM_HOOK_COUNT];
 struct shim_driver {
     struct shim_driver_calls call;
     shim_function real[SHIM_HOOK_COUNT]; /* as its symbol table has them */
-    /* As its own cuGetProcAddress answers for the row; filled at the first look-up. */
+    /* As its own cuGetProcAddress answers for the row; filled when that first differs. */
     _Atomic(shim_function) answered[SHIM_HOOK_COUNT];
     _Atomic bool answers_known;
     uintptr_t base;       /* where it is loaded */
@@ -62,6 +62,11 @@ struct shim_driver {
 
 /* The hook whose exported symbol has this name; -1 when there is none. */
 int shim_hook_named(const char *symbol);
+
+/* The hooks of one base name, one after the other, ordered by symbol; -1 when there is none,
+   or no further one. An older form comes before a newer one of the same stream kind. */
+int shim_hook_first_form(const char *base);
+int shim_hook_next_form(const char *base, int row);
 
 /* The driver, if one is mapped; NULL otherwise. Takes none of the loader's locks that a
    library constructor holds, so that any hook may call it. */

@@ -27,7 +27,8 @@ typedef int CUstreamCaptureMode;
 typedef int CUstreamCaptureStatus;
 typedef int CUdriverProcAddressQueryResult;
 
-typedef uint64_t CUdeviceptr; /* since 3020; 32 bits before */
+typedef uint64_t CUdeviceptr; /* since 3020 */
+typedef unsigned CUdeviceptr_v1;
 typedef uint64_t cuuint64_t;  /* flags and attribute values of exactly 64 bits */
 typedef uint64_t CUmemGenericAllocationHandle;
 

@@ -17,3 +17,17 @@ CUresult cuCtxDestroy_v2(CUcontext context)
     shim_guard_leave();
     return result;
 }
+
+CUresult cuCtxDestroy(CUcontext context)
+{
+    struct shim_driver *driver = shim_driver_get();
+    if (!driver || !driver->call.cuCtxDestroy)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (!shim_settings()->options.enabled || !shim_guard_enter())
+        return driver->call.cuCtxDestroy(context);
+    CUresult result = driver->call.cuCtxDestroy(context);
+    if (result == CUDA_SUCCESS)
+        shim_device_end_context(context);
+    shim_guard_leave();
+    return result;
+}

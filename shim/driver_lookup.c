@@ -3,20 +3,29 @@
 #include <stdatomic.h>
 
 #include "shim/driver.h"
-#include "shim/elf.h"
 #include "shim/guard.h"
 #include "shim/init.h"
+#include "shim/say.h"
 
 /* Memory order
-   [A] answered[] is filled by whoever looks up first, several threads at once if they
-   will: all write what the driver answers. The release store of answers_known publishes
-   it to later look-ups, which acquire it. [B] unknown is a figure. */
+   [A] answered[] is filled by whoever first meets an address that the symbol table does not
+   have, several threads at once if they will: all write what the driver answers. The release
+   store of answers_known publishes it to later look-ups, which acquire it. [B] unknown is a
+   figure. */
 
 enum {
     KNOWN_VERSION = 13000, /* CUDA 13.0: our rows list every form of a base up to here */
 };
 
 static _Atomic uint64_t unknown;
+
+/* What one look-up asked, and how the driver answered. */
+struct question {
+    const char *base;
+    int version;
+    cuuint64_t flags;
+    shim_function returned;
+};
 
 static shim_function ask(const struct shim_driver *driver, const struct shim_hook *hook)
 {
@@ -33,70 +42,134 @@ static shim_function ask(const struct shim_driver *driver, const struct shim_hoo
     return result == CUDA_SUCCESS ? (shim_function)(uintptr_t)function : NULL;
 }
 
+/* A driver without a form answers for it with an older one, whose hook is then the right
+   one. Forms of a base stand in that order. */
+static bool is_older_form(const shim_function *answers, int id)
+{
+    const char *base = shim_hooks[id].base;
+    for (int older = shim_hook_first_form(base); older >= 0 && older < id;
+         older = shim_hook_next_form(base, older))
+        if (answers[older] == answers[id])
+            return true;
+    return false;
+}
+
 /* dlsym and cuGetProcAddress need not agree: both answers are kept. */
 static void learn(struct shim_driver *driver)
 {
+    shim_function answers[SHIM_HOOK_COUNT];
     if (atomic_load_explicit(&driver->answers_known, memory_order_acquire)) /* A */
         return;
-    for (int id = 0; id < SHIM_HOOK_COUNT; id++)
-        atomic_store_explicit(&driver->answered[id], ask(driver, &shim_hooks[id]),
-                              memory_order_relaxed);                           /* A */
+    for (int id = 0; id < SHIM_HOOK_COUNT; id++) {
+        answers[id] = ask(driver, &shim_hooks[id]);
+        if (!is_older_form(answers, id))
+            atomic_store_explicit(&driver->answered[id], answers[id],
+                                  memory_order_relaxed); /* A */
+    }
     atomic_store_explicit(&driver->answers_known, true, memory_order_release); /* A */
 }
 
-static bool is_answer(struct shim_driver *driver, int id, shim_function function)
-{
-    return function == driver->real[id] ||
-           function ==
-               atomic_load_explicit(&driver->answered[id], memory_order_relaxed); /* A */
-}
-
-/* The row that the driver's own rule picks: the newest form not newer than asked. */
-static int row_by_rule(const char *base, int version, cuuint64_t flags)
+/* The form that the driver's own rule picks, among those that it has: the per-thread-stream
+   kind if that was asked for and there is one, and of a kind the newest that is not newer
+   than asked. */
+static int form_by_rule(const struct shim_driver *driver, const struct question *question)
 {
     int best = -1;
-    for (int id = 0; id < SHIM_HOOK_COUNT; id++) {
+    for (int id = shim_hook_first_form(question->base); id >= 0;
+         id = shim_hook_next_form(question->base, id)) {
         const struct shim_hook *hook = &shim_hooks[id];
-        if (!shim_elf_same(hook->base, base) || hook->since > version ||
-            (hook->flags & ~flags) != 0)
+        if (!driver->real[id] || hook->since > question->version ||
+            (hook->flags & ~question->flags) != 0)
             continue;
-        if (best < 0 || hook->since > shim_hooks[best].since)
+        if (best < 0 || hook->flags > shim_hooks[best].flags ||
+            (hook->flags == shim_hooks[best].flags &&
+             hook->since > shim_hooks[best].since))
             best = id;
     }
     return best;
 }
 
-static void *swap(struct shim_driver *driver, const char *base, void *returned,
-                  int version, cuuint64_t flags)
+/* Two forms may share a body; then the one that was asked for is meant. */
+static int form_by_symbol(const struct shim_driver *driver,
+                          const struct question *question, int by_rule)
 {
-    bool hooked = false;
-    for (int id = 0; id < SHIM_HOOK_COUNT; id++) {
-        if (!shim_elf_same(shim_hooks[id].base, base))
-            continue;
-        if (!hooked)
-            learn(driver);
-        hooked = true;
-        if (is_answer(driver, id, (shim_function)(uintptr_t)returned))
-            return shim_function_pointer(shim_hooks[id].function);
-    }
-    if (!hooked)
-        return returned;
-    int id = version <= KNOWN_VERSION ? row_by_rule(base, version, flags) : -1;
-    if (id >= 0)
-        return shim_function_pointer(shim_hooks[id].function);
-    /* Below our first row it is an older form that we do not hook, as the driver says. */
-    if (version > KNOWN_VERSION)
-        atomic_fetch_add_explicit(&unknown, 1, memory_order_relaxed); /* B */
-    return returned;
+    if (by_rule >= 0 && driver->real[by_rule] == question->returned)
+        return by_rule;
+    for (int id = shim_hook_first_form(question->base); id >= 0;
+         id = shim_hook_next_form(question->base, id))
+        if (driver->real[id] == question->returned)
+            return id;
+    return -1;
 }
 
-static void replace(struct shim_driver *driver, const char *symbol, void **function,
-                    int version, cuuint64_t flags)
+/* A form that we could not call on, since the driver does not export it, is not ours. */
+static int form_by_answer(struct shim_driver *driver, const struct question *question)
 {
-    if (!symbol || !function || !*function || !shim_settings()->options.enabled ||
+    learn(driver);
+    for (int id = shim_hook_first_form(question->base); id >= 0;
+         id = shim_hook_next_form(question->base, id))
+        if (driver->real[id] &&
+            atomic_load_explicit(&driver->answered[id], memory_order_relaxed) == /* A */
+                question->returned)
+            return id;
+    return -1;
+}
+
+static int form_of(struct shim_driver *driver, const struct question *question)
+{
+    int by_rule = form_by_rule(driver, question);
+    int form = form_by_symbol(driver, question, by_rule);
+    if (form < 0)
+        form = form_by_answer(driver, question);
+    return form < 0 && question->version <= KNOWN_VERSION ? by_rule : form;
+}
+
+/* The program gets what we cannot place, and its memory is not accounted for: `run --strict`
+   and verbose say so of the first. */
+static void note_unknown(const struct question *question)
+{
+    uint64_t before =
+        atomic_fetch_add_explicit(&unknown, 1, memory_order_relaxed); /* B */
+    const struct shim_settings *settings = shim_settings();
+    if (before > 0 || (!settings->options.verbose && settings->run_ack < 0))
+        return;
+    struct shim_line line;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, question->base);
+    pool_text_put(&line.text, " of version ");
+    pool_text_put_number(&line.text, (uint64_t)question->version);
+    pool_text_put(&line.text, ": the driver has a form of it that is not known here, and "
+                              "what the program does by it is not seen");
+    shim_line_end(&line);
+}
+
+static void replace(struct shim_driver *driver, const struct question *question,
+                    void **function)
+{
+    if (shim_hook_first_form(question->base) < 0)
+        return;
+    int form = form_of(driver, question);
+    if (form >= 0)
+        *function = shim_function_pointer(shim_hooks[form].function);
+    else
+        note_unknown(question);
+}
+
+/* What the driver looks up for itself stays its own. */
+static bool is_for_program(const struct shim_driver *driver, const void *caller)
+{
+    return !shim_driver_contains(driver, caller) && shim_settings()->options.enabled;
+}
+
+static void answer(struct shim_driver *driver, const char *base, void **function,
+                   int version, cuuint64_t flags, const void *caller)
+{
+    if (!base || !function || !*function || !is_for_program(driver, caller) ||
         !shim_guard_enter())
         return;
-    *function = swap(driver, symbol, *function, version, flags);
+    struct question question = {base, version, flags,
+                                (shim_function)(uintptr_t)*function};
+    replace(driver, &question, function);
     shim_guard_leave();
 }
 
@@ -108,7 +181,7 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version,
         return CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = driver->call.cuGetProcAddress(symbol, function, version, flags);
     if (result == CUDA_SUCCESS)
-        replace(driver, symbol, function, version, flags);
+        answer(driver, symbol, function, version, flags, __builtin_return_address(0));
     return result;
 }
 
@@ -121,7 +194,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
     CUresult result =
         driver->call.cuGetProcAddress_v2(symbol, function, version, flags, status);
     if (result == CUDA_SUCCESS)
-        replace(driver, symbol, function, version, flags);
+        answer(driver, symbol, function, version, flags, __builtin_return_address(0));
     return result;
 }
 

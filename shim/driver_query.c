@@ -1,4 +1,5 @@
-/* How large a device is and how much of it is left, as its ceiling makes it. */
+/* How large a device is and how much of it is left, as its ceiling makes it. The first
+   forms have 32 bits for an answer, and no more may be written. */
 #include "shim/device.h"
 #include "shim/driver.h"
 #include "shim/guard.h"
@@ -7,6 +8,11 @@
 static size_t least(size_t a, uint64_t b)
 {
     return a < b ? a : (size_t)b;
+}
+
+static unsigned least_32(unsigned a, uint64_t b)
+{
+    return a < b ? a : (unsigned)b;
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice ordinal)
@@ -25,17 +31,29 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice ordinal)
     return result;
 }
 
-/* What can really be served: what the driver has, and what the ceiling leaves. The charge
-   may exceed the ceiling only by a race with a refund; then nothing is left. */
-static void adjust(const struct shim_device *device, size_t *free_bytes,
-                   size_t *total_bytes)
+CUresult cuDeviceTotalMem(unsigned *bytes, CUdevice ordinal)
+{
+    struct shim_driver *driver = shim_driver_get();
+    if (!driver || !driver->call.cuDeviceTotalMem)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    CUresult result = driver->call.cuDeviceTotalMem(bytes, ordinal);
+    if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
+        !shim_guard_enter())
+        return result;
+    const struct shim_device *device = shim_device_get(driver, ordinal);
+    if (device)
+        *bytes = least_32(*bytes, device->ceiling.bytes);
+    shim_guard_leave();
+    return result;
+}
+
+/* What the ceiling leaves. The charge may exceed it only by a race with a refund; then
+   nothing is left. */
+static uint64_t left_bytes(const struct shim_device *device)
 {
     uint64_t limit = device->ceiling.bytes;
     uint64_t charged = policy_ledger_charged(&device->account);
-    if (total_bytes)
-        *total_bytes = least(*total_bytes, limit);
-    if (free_bytes)
-        *free_bytes = least(*free_bytes, charged < limit ? limit - charged : 0);
+    return charged < limit ? limit - charged : 0;
 }
 
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
@@ -48,8 +66,28 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
         !shim_guard_enter())
         return result;
     const struct shim_device *device = shim_device_current(driver);
-    if (device)
-        adjust(device, free_bytes, total_bytes);
+    if (device && total_bytes)
+        *total_bytes = least(*total_bytes, device->ceiling.bytes);
+    if (device && free_bytes)
+        *free_bytes = least(*free_bytes, left_bytes(device));
+    shim_guard_leave();
+    return result;
+}
+
+CUresult cuMemGetInfo(unsigned *free_bytes, unsigned *total_bytes)
+{
+    struct shim_driver *driver = shim_driver_get();
+    if (!driver || !driver->call.cuMemGetInfo)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    CUresult result = driver->call.cuMemGetInfo(free_bytes, total_bytes);
+    if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
+        !shim_guard_enter())
+        return result;
+    const struct shim_device *device = shim_device_current(driver);
+    if (device && total_bytes)
+        *total_bytes = least_32(*total_bytes, device->ceiling.bytes);
+    if (device && free_bytes)
+        *free_bytes = least_32(*free_bytes, left_bytes(device));
     shim_guard_leave();
     return result;
 }

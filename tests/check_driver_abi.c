@@ -1,15 +1,20 @@
-/* shim/driver_abi.h against the toolkit's cuda.h. The two cannot be included together, so
-   this file is compiled twice, once with each (TOOLKIT), into a table of every size,
-   offset and constant; the build with the toolkit compares the tables. It also reads our
-   header, so that no constant of it is left out here. */
+/* shim/driver_abi.h and shim/driver_hooks.def against the toolkit's cuda.h. Ours and theirs
+   cannot be included together, so this file is compiled twice, once with each (TOOLKIT), into
+   a table of every size, offset and constant; the build with the toolkit compares the tables,
+   and holds each prototype to its declaration while it is compiled. It also reads our header,
+   so that no constant of it is left out here. */
 #ifdef TOOLKIT
+/* Declares the first forms, too, and renames nothing. */
+#define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cudaTypedefs.h>
 #define ABI_FACTS abi_facts_of_toolkit
 #else
 #include "shim/driver_abi.h"
 #define ABI_FACTS abi_facts_of_ours
 #endif
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +49,20 @@ const struct abi_fact ABI_FACTS[] = {
 };
 
 #ifdef TOOLKIT
+
+/* The symbol has this signature, and so has what cudaTypedefs.h says a look-up of this base,
+   version and stream kind answers: PFN_cuMemAlloc_v3020, PFN_cuMemFreeAsync_v11020_ptsz. */
+#define LOOKED_UP_0(base, since) PFN_##base##_v##since
+#define LOOKED_UP_2(base, since) PFN_##base##_v##since##_ptsz
+#define HOOK(symbol, base, since, flags, parameters)                                     \
+    CALL(symbol, parameters)                                                             \
+    static_assert(__builtin_types_compatible_p(LOOKED_UP_##flags(base, since),           \
+                                               CUresult(*) parameters),                  \
+                  #base " of version " #since);
+#define CALL(symbol, parameters)                                                         \
+    static_assert(__builtin_types_compatible_p(__typeof__(symbol), CUresult parameters), \
+                  #symbol);
+#include "shim/driver_hooks.def"
 
 static int failure_count;
 

@@ -1,11 +1,32 @@
 #!/bin/sh
-# Tables whose order matters are in order: shim_hook_named searches driver_hooks.def by halves.
+# shim/driver_hooks.def against what the code that reads it relies on: the order, which is
+# searched by halves; that a symbol starts with its base, so that forms lie together; and that a
+# base is hooked in every form that the simulated driver's table has of it, as that has it.
 # Usage: check_tables.sh SOURCE_FOLDER
 set -eu
 cd "$1"
-work=$(mktemp)
-trap 'rm -f "$work"' EXIT
-sed -n 's/^HOOK(\([A-Za-z0-9_]*\),.*/\1/p' shim/driver_hooks.def >"$work"
-[ -s "$work" ]
-LC_ALL=C sort -c "$work"
-echo "$(wc -l <"$work") hooks in order"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Each row as one line: symbol base since flags.
+tr -d '\n' <shim/driver_hooks.def | sed 's/HOOK(\|CALL(/\n&/g' |
+    sed -n 's/^HOOK(\(cu[A-Za-z0-9_]*\), *\(cu[A-Za-z0-9]*\), *\([0-9]*\), *\([02]\),.*/\1 \2 \3 \4/p' \
+        >"$work/hooks"
+[ "$(grep -c '^HOOK(' shim/driver_hooks.def)" = "$(wc -l <"$work/hooks")" ] || {
+    echo "FAILED: a row is not read here"
+    exit 1
+}
+cut -d ' ' -f 1 "$work/hooks" | LC_ALL=C sort -c
+awk 'index($1, $2) != 1 { print "FAILED: " $1 " does not start with its base"; bad = 1 }
+    END { exit bad }' "$work/hooks"
+
+cut -d ' ' -f 2 "$work/hooks" | sort -u >"$work/bases"
+cat tools/simcuda/names/*.def | tr -d '\n' | sed 's/\(DONE\|REFUSED\)(/\n/g' |
+    sed -n 's/^\(cu[A-Za-z0-9_]*\), *\(cu[A-Za-z0-9]*\), *\([0-9]*\), *\([A-Z_]*\).*/\1 \2 \3 \4/p' |
+    sed 's/COMMON$/0/; s/PER_THREAD$/2/' |
+    awk 'NR == FNR { hooked[$1]; next } $2 in hooked' "$work/bases" - | sort >"$work/forms"
+sort "$work/hooks" | diff "$work/forms" - || {
+    echo "FAILED: not every form of a base is hooked, or not as the driver has it (< driver, > hooks)"
+    exit 1
+}
+echo "$(wc -l <"$work/hooks") hooks in order, every form of $(wc -l <"$work/bases") bases"
