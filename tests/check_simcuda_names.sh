@@ -1,10 +1,10 @@
 #!/bin/sh
 # The simulator's table against the toolkit, where there is one: every name that the driver
 # exports, and every (name, version, stream kind) that cudaTypedefs.h declares; and against the
-# library as built: exactly the rows, and what tests ask.
+# libraries as built: exactly the rows that their version has, and what tests ask.
 # Usage: [CUDA_PATH=TOOLKIT] check_simcuda_names.sh BUILD_FOLDER SOURCE_FOLDER
 set -eu
-library=$1/simcuda/libcuda.so.1
+build=$1
 names=$2/tools/simcuda/names
 # shellcheck source=tests/expect.sh
 . "$(dirname "$0")/expect.sh"
@@ -18,12 +18,17 @@ exported() { # LIBRARY
     nm -D --defined-only "$1" | awk '{ print $3 }' | sort
 }
 
-{
-    cut -d ' ' -f 1 "$expect_work/rows"
-    grep -o '\<simcuda_[a-z_]*(' "$names/../simcuda.h" | tr -d '('
-} | sort >"$expect_work/wanted"
-expect_same "the library exports its rows and what tests ask" "$(cat "$expect_work/wanted")" \
-    "$(exported "$library")"
+check_library() { # FOLDER VERSION
+    {
+        awk -v version="$2" '$3 <= version { print $1 }' "$expect_work/rows"
+        grep -o '\<simcuda_[a-z_]*(' "$names/../simcuda.h" | tr -d '('
+    } | sort >"$expect_work/wanted"
+    expect_same "$1 exports its rows and what tests ask" "$(cat "$expect_work/wanted")" \
+        "$(exported "$build/$1/libcuda.so.1")"
+}
+check_library simcuda-11.4 11040
+check_library simcuda-12.2 12020
+check_library simcuda 13000
 
 if [ ! -e "$toolkit/lib64/stubs/libcuda.so" ]; then
     expect_end

@@ -43,10 +43,15 @@ static inline void sim_fetch(const char *name, void *field)
     memcpy(field, &found, sizeof found);
 }
 
+static inline void sim_open(const char *path)
+{
+    sim.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(sim.library != NULL, "%s", dlerror());
+}
+
 static inline void sim_load(void)
 {
-    sim.library = dlopen(SIMCUDA_PATH, RTLD_NOW | RTLD_LOCAL);
-    ck_assert_msg(sim.library != NULL, "%s", dlerror());
+    sim_open(SIMCUDA_PATH);
 #define DONE(symbol, base, since, stream, need, worker, parameters, arguments)           \
     sim_fetch(#symbol, &sim.symbol);
 #define REFUSED(symbol, base, since, stream)

@@ -1,9 +1,11 @@
 # The simulated driver, and real programs on it.
-foreach(name sim_memory sim_contexts sim_copies sim_lookups sim_knobs sim_costs sim_faults)
+foreach(name sim_versions sim_memory sim_contexts sim_copies sim_lookups sim_knobs sim_costs sim_faults)
   tidemark_unit_test(${name} ${CMAKE_DL_LIBS})
-  add_dependencies(${name} simcuda)
+  add_dependencies(${name} simcuda simcuda_12_2 simcuda_11_4)
   target_compile_definitions(${name} PRIVATE
     SIMCUDA_PATH="$<TARGET_FILE:simcuda>"
+    SIMCUDA_12_2_PATH="$<TARGET_FILE:simcuda_12_2>"
+    SIMCUDA_11_4_PATH="$<TARGET_FILE:simcuda_11_4>"
     CUDART_LOOKUPS="${CMAKE_CURRENT_SOURCE_DIR}/data/cudart13-lookups.tsv")
 endforeach()
 

@@ -6,6 +6,7 @@
 
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/names.h"
+#include "tools/simcuda/version.h"
 
 static enum { FRESH, READY, LOST } state;
 
@@ -46,7 +47,7 @@ CUresult sim_device_driver_version(int *version)
 {
     if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *version = SIM_DRIVER_VERSION;
+    *version = sim_version;
     return CUDA_SUCCESS;
 }
 

@@ -7,7 +7,6 @@
 #include "shim/driver_abi.h"
 
 enum {
-    SIM_DRIVER_VERSION = 13000,
     SIM_WARP_THREADS = 32,
     SIM_BLOCK_THREADS = 1024, /* at most, of a launch */
     SIM_MULTIPROCESSORS = 40,

@@ -7,6 +7,7 @@
 
 #include "policy/quantity.h"
 #include "tools/simcuda/log.h"
+#include "tools/simcuda/version.h"
 
 enum {
     MEM_UNIT_BYTES = 512,   /* the least that an allocation takes */
@@ -55,6 +56,15 @@ static bool parse_COUNT(const char *text, int *count)
 static bool parse_COST(const char *text, uint64_t *microseconds)
 {
     return parse_number(text, COST_LIMIT_US, microseconds);
+}
+
+/* Not a choice: what is exported was decided when the library was linked. */
+static bool parse_VERSION(const char *text, int *version)
+{
+    uint64_t parsed = (uint64_t)sim_version;
+    bool valid = *text == '\0' || parse_number(text, parsed, &parsed);
+    *version = sim_version;
+    return valid && parsed == (uint64_t)sim_version;
 }
 
 static bool parse_FAULTS(const char *text, struct sim_fault_list *list)

@@ -16,6 +16,7 @@ typedef bool sim_knob_KERNELS;  /* true: skip */
 typedef int sim_knob_APPEND;    /* a descriptor; -1: none */
 typedef uint64_t sim_knob_COST; /* microseconds */
 typedef uint64_t sim_knob_OVERHEAD;
+typedef int sim_knob_VERSION; /* as sim_version */
 typedef struct sim_fault_list sim_knob_FAULTS;
 
 struct sim_knobs {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tools/simcuda/device.h"
+#include "tools/simcuda/version.h"
 
 typedef void (*any_function)(void);
 
@@ -31,7 +31,7 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 static bool is_known(const char *name)
 {
     for (size_t i = 0; i < ROW_COUNT; i++)
-        if (strcmp(rows[i].base, name) == 0)
+        if (rows[i].since <= sim_version && strcmp(rows[i].base, name) == 0)
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ static const struct row *choose(const char *name, int version, cuuint64_t flags)
 CUresult sim_lookup_v2(const char *name, void **function, int version, cuuint64_t flags,
                        CUdriverProcAddressQueryResult *status)
 {
-    if (name == NULL || function == NULL || version > SIM_DRIVER_VERSION ||
+    if (name == NULL || function == NULL || version > sim_version ||
         flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
 

@@ -1,0 +1,3 @@
+#include "tools/simcuda/version.h"
+
+const int sim_version = SIM_VERSION;
