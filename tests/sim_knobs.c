@@ -68,6 +68,8 @@ START_TEST(a_malformed_knob_is_said_and_stops_init)
     check_refused("SIMCUDA_DEVICES", "+1", "a number from 0 to 16");
     check_refused("SIMCUDA_DEVICES", "1x", "a number from 0 to 16");
     check_refused("SIMCUDA_KERNELS", "run", "refuse or skip");
+    check_refused("SIMCUDA_FREED", "forget", "keep or unmap");
+    check_refused("SIMCUDA_POISON", "1", "on or off");
     check_refused("SIMCUDA_LOG", "/nonexistent/log", "a file that can be appended to");
     check_refused("SIMCUDA_ALLOC_US", "-1", "microseconds, at most 1000000");
     check_refused("SIMCUDA_FREE_US", "1.5", "microseconds, at most 1000000");

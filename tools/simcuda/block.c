@@ -2,14 +2,22 @@
 
 #include <search.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 
 #include "policy/checked.h"
 #include "tools/simcuda/context.h"
 #include "tools/simcuda/device.h"
 #include "tools/simcuda/knobs.h"
+#include "tools/simcuda/mappings.h"
+#include "tools/simcuda/slots.h"
 
-static void *live; /* a tree of blocks, by range; ranges never meet */
+enum {
+    PAGE_BYTES = 4096,
+    FRESH_POISON = 0xd1, /* what SIMCUDA_POISON=on fills new memory with */
+    FREED_POISON = 0xf3, /* and freed memory that stays */
+};
+
+static void *alone; /* a tree of the blocks that lie in no slot; ranges never meet */
 
 static struct {
     uint64_t charged_bytes; /* at most sim_knobs->device_bytes */
@@ -28,16 +36,20 @@ static int by_range(const void *left, const void *right)
     return a->address - b->address < b->bytes ? 0 : 1;
 }
 
+static void *pointer(const struct sim_block *block)
+{
+    return (void *)(uintptr_t)block->address;
+}
+
+static void poison(const struct sim_block *block, int value)
+{
+    if (sim_knobs->poison && block->memory != SIM_REGISTERED)
+        memset(pointer(block), value, block->bytes);
+}
+
 static bool on_device(enum sim_memory memory)
 {
     return memory == SIM_DEVICE || memory == SIM_MANAGED;
-}
-
-static void *map_memory(uint64_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory != MAP_FAILED ? memory : NULL;
 }
 
 /* The bytes that a request takes from its device; false when it has not so many left. */
@@ -50,23 +62,71 @@ static bool price(const struct sim_block_request *request, uint64_t *charged_byt
                                    sim_block_free_bytes(request->device), charged_bytes);
 }
 
-/* Puts the block where it is found, and on its owner's list. */
-static CUresult enter(struct sim_block *block)
+/* Counts a block that becomes live, and one that ends. */
+static void count(const struct sim_block *block)
 {
-    struct sim_block **entered = tsearch(block, &live, by_range);
-    if (entered == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    if (*entered != block)
-        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    if (block->owner != NULL)
-        LIST_INSERT_HEAD(&block->owner->blocks, block, siblings);
     if (on_device(block->memory)) {
         usage[block->device].charged_bytes += block->charged_bytes;
         usage[block->device].held_bytes += block->bytes;
     } else {
         host_bytes[block->memory] += block->bytes;
     }
+}
+
+static void discount(const struct sim_block *block)
+{
+    if (on_device(block->memory)) {
+        usage[block->device].charged_bytes -= block->charged_bytes;
+        usage[block->device].held_bytes -= block->bytes;
+    } else {
+        host_bytes[block->memory] -= block->bytes;
+    }
+}
+
+/* A small block shares its pages with others, which stay when it is freed. */
+static bool is_small(const struct sim_block_request *request)
+{
+    uint64_t limit_bytes =
+        sim_knobs->unmap_freed ? PAGE_BYTES - 1 : (uint64_t)SIM_SLOT_BYTES_MAX;
+    return request->memory != SIM_REGISTERED && request->bytes <= limit_bytes;
+}
+
+/* A record of a block that lies alone in its mapping, or is the program's. */
+static CUresult create_alone(const struct sim_block_request *request,
+                             struct sim_block **block)
+{
+    bool ours = request->memory != SIM_REGISTERED;
+    void *memory = ours ? sim_mappings_claim(request->bytes) : request->address;
+    struct sim_block *created = malloc(sizeof *created);
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (memory == NULL || created == NULL)
+        goto discard;
+    *created = (struct sim_block){.address = (uintptr_t)memory, .bytes = request->bytes};
+    /* What lies in slots is not in the tree. */
+    struct sim_block **entered =
+        sim_block_find(created->address) != NULL ||
+                sim_block_find(created->address + created->bytes - 1) != NULL
+            ? NULL
+            : tsearch(created, &alone, by_range);
+    if (entered == NULL || *entered != created) {
+        result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+        goto discard;
+    }
+    *block = created;
     return CUDA_SUCCESS;
+
+discard:
+    free(created);
+    if (ours && memory != NULL)
+        sim_mappings_return(memory, request->bytes);
+    return result;
+}
+
+static CUresult create_small(const struct sim_block_request *request,
+                             struct sim_block **block)
+{
+    *block = sim_slots_claim(request->bytes, request->memory == SIM_PINNED);
+    return *block != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult sim_block_create(const struct sim_block_request *request,
@@ -74,61 +134,55 @@ CUresult sim_block_create(const struct sim_block_request *request,
 {
     static unsigned long long block_count;
     uint64_t charged_bytes;
+    struct sim_block *created;
     if (!price(request, &charged_bytes))
         return CUDA_ERROR_OUT_OF_MEMORY;
-
-    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-    bool ours = request->memory != SIM_REGISTERED;
-    void *memory = ours ? map_memory(request->bytes) : request->address;
-    if (memory == NULL)
+    CUresult result = is_small(request) ? create_small(request, &created)
+                                        : create_alone(request, &created);
+    if (result != CUDA_SUCCESS)
         return result;
-    struct sim_block *created = malloc(sizeof *created);
-    if (created == NULL)
-        goto unmap;
     *created = (struct sim_block){
-        .address = (uintptr_t)memory,
+        .address = created->address,
         .bytes = request->bytes,
         .charged_bytes = charged_bytes,
         .memory = request->memory,
+        .slot_class = created->slot_class,
         .flags = request->flags,
         .device = request->device,
         .owner = request->owner,
         .id = ++block_count,
     };
-    result = enter(created);
-    if (result != CUDA_SUCCESS)
-        goto discard;
+    if (created->owner != NULL)
+        LIST_INSERT_HEAD(&created->owner->blocks, created, siblings);
+    count(created);
+    poison(created, FRESH_POISON);
     *block = created;
     return CUDA_SUCCESS;
-
-discard:
-    free(created);
-unmap:
-    if (ours)
-        munmap(memory, request->bytes);
-    return result;
 }
 
 void sim_block_destroy(struct sim_block *block)
 {
     if (block->owner != NULL)
         LIST_REMOVE(block, siblings);
-    tdelete(block, &live, by_range);
-    if (on_device(block->memory)) {
-        usage[block->device].charged_bytes -= block->charged_bytes;
-        usage[block->device].held_bytes -= block->bytes;
-    } else {
-        host_bytes[block->memory] -= block->bytes;
+    discount(block);
+    poison(block, FREED_POISON);
+    if (block->slot_class != 0) {
+        sim_slots_return(block);
+        return;
     }
+    tdelete(block, &alone, by_range);
     if (block->memory != SIM_REGISTERED)
-        munmap((void *)(uintptr_t)block->address, block->bytes);
+        sim_mappings_return(pointer(block), block->bytes);
     free(block);
 }
 
 struct sim_block *sim_block_find(uint64_t address)
 {
+    struct sim_block *block = sim_slots_find(address);
+    if (block != NULL)
+        return block;
     struct sim_block key = {.address = address, .bytes = 1};
-    struct sim_block *const *found = tfind(&key, &live, by_range);
+    struct sim_block *const *found = tfind(&key, &alone, by_range);
     return found != NULL ? *found : NULL;
 }
 

@@ -24,7 +24,8 @@ struct sim_block {
     uint64_t bytes;         /* as asked for; no access goes past it */
     uint64_t charged_bytes; /* taken from the device; 0 for host memory */
     enum sim_memory memory;
-    unsigned flags; /* of the call that made it */
+    unsigned slot_class; /* of the slot it lies in; 0: it lies alone */
+    unsigned flags;      /* of the call that made it */
     CUdevice device;
     CUcontext owner; /* with whose end it ends; NULL for stream-ordered memory */
     unsigned long long id;

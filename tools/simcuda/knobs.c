@@ -72,10 +72,25 @@ static bool parse_FAULTS(const char *text, struct sim_fault_list *list)
     return sim_faults_parse(text, list);
 }
 
+static bool choose(const char *text, const char *yes, const char *no, bool *chosen)
+{
+    *chosen = strcmp(text, yes) == 0;
+    return *chosen || strcmp(text, no) == 0;
+}
+
 static bool parse_KERNELS(const char *text, bool *skip)
 {
-    *skip = strcmp(text, "skip") == 0;
-    return *skip || strcmp(text, "refuse") == 0;
+    return choose(text, "skip", "refuse", skip);
+}
+
+static bool parse_FREED(const char *text, bool *unmap)
+{
+    return choose(text, "unmap", "keep", unmap);
+}
+
+static bool parse_SWITCH(const char *text, bool *on)
+{
+    return choose(text, "on", "off", on);
 }
 
 static bool parse_APPEND(const char *path, int *descriptor)

@@ -12,6 +12,8 @@ enum { SIM_DEVICE_LIMIT = 16 }; /* SIMCUDA_DEVICES at most */
 
 typedef uint64_t sim_knob_BYTES;
 typedef int sim_knob_COUNT;
+typedef bool sim_knob_SWITCH;
+typedef bool sim_knob_FREED;    /* true: unmap */
 typedef bool sim_knob_KERNELS;  /* true: skip */
 typedef int sim_knob_APPEND;    /* a descriptor; -1: none */
 typedef uint64_t sim_knob_COST; /* microseconds */
