@@ -1,7 +1,34 @@
 #include "policy/admit.h"
 
-#include "policy/ledger.h"
 #include "policy/must.h"
+
+/* What may still be charged; 0 also when more is held than this ceiling allows. */
+static uint64_t room_bytes(uint64_t held_bytes, uint64_t limit_bytes)
+{
+    return held_bytes < limit_bytes ? limit_bytes - held_bytes : 0;
+}
+
+struct policy_verdict policy_admit_bytes(uint64_t held_bytes, uint64_t bytes,
+                                         uint64_t limit_bytes)
+{
+    struct policy_verdict verdict = {
+        .kind = POLICY_ADMITTED,
+        .asked_bytes = bytes,
+        .reserved_bytes = bytes,
+        .held_bytes = held_bytes,
+        .limit_bytes = limit_bytes,
+    };
+    uint64_t total_bytes;
+    if (!policy_checked_add(held_bytes, bytes, &total_bytes)) {
+        verdict.kind = POLICY_SIZE_OVERFLOW;
+        /* The room ends at UINT64_MAX at the latest, and `bytes` went past that. */
+        verdict.short_bytes = bytes - room_bytes(held_bytes, limit_bytes);
+    } else if (total_bytes > limit_bytes) {
+        verdict.kind = POLICY_OVER_CEILING;
+        verdict.short_bytes = total_bytes - limit_bytes;
+    }
+    return verdict;
+}
 
 size_t policy_admit_least(const struct policy_ceiling *ceilings, size_t count)
 {
@@ -38,11 +65,8 @@ struct policy_verdict policy_admit(const struct policy_ceiling *ceiling,
 {
     struct policy_verdict verdict = policy_admit_early(ceiling, false, resident_bytes);
 
-    if (verdict.kind == POLICY_ADMITTED) {
-        /* What a run would be told that charges this where so much is held. */
-        struct policy_ledger_account account = {.charged_bytes = resident_bytes};
-        verdict = policy_ledger_charge(&account, ceiling, reservation->bytes);
-    }
+    if (verdict.kind == POLICY_ADMITTED)
+        verdict = policy_admit_bytes(resident_bytes, reservation->bytes, ceiling->bytes);
     verdict.asked_bytes = reservation->peak_bytes;
     verdict.reserved_bytes = reservation->bytes;
     return verdict;

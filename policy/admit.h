@@ -1,6 +1,5 @@
-/* Whether what was reserved for programs fits a ceiling beside what is resident already.
-   The test itself is the charge that a run makes (policy/ledger.h), so a plan and a run
-   cannot disagree. Pure. */
+/* Whether something fits a ceiling beside what is there already. One test serves the charge of
+   a run (policy/ledger.h) and the plan of a program, so that they cannot disagree. Pure. */
 #ifndef POLICY_ADMIT_H
 #define POLICY_ADMIT_H
 
@@ -12,6 +11,11 @@
 #include "policy/checked.h"
 #include "policy/reservation.h"
 #include "policy/verdict.h"
+
+/* The test: held + bytes <= limit. asked_bytes and reserved_bytes are both `bytes`; short_bytes is
+   what is missing, whether the sum is too large for the limit or for 64 bits. */
+struct policy_verdict policy_admit_bytes(uint64_t held_bytes, uint64_t bytes,
+                                         uint64_t limit_bytes);
 
 /* A plan over several devices has to fit the least of their ceilings: the index of the
    first such; `count` is at least 1. An unbudgeted device caps nothing. */

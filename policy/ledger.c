@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "policy/checked.h"
+#include "policy/admit.h"
 #include "policy/must.h"
 
 /* Memory order
@@ -23,35 +23,6 @@
    order of its updates. A reader may meet a charge before the peak that it sets.
 
    D. refusals. A count on which nothing is decided. */
-
-/* What may still be charged; 0 also when more is held than this ceiling allows. */
-static uint64_t room_bytes(uint64_t held_bytes, uint64_t limit_bytes)
-{
-    return held_bytes < limit_bytes ? limit_bytes - held_bytes : 0;
-}
-
-/* The admission test: whether `bytes` fit on top of `held_bytes`. */
-static struct policy_verdict admit(uint64_t held_bytes, uint64_t bytes,
-                                   uint64_t limit_bytes)
-{
-    struct policy_verdict verdict = {
-        .kind = POLICY_ADMITTED,
-        .asked_bytes = bytes,
-        .reserved_bytes = bytes,
-        .held_bytes = held_bytes,
-        .limit_bytes = limit_bytes,
-    };
-    uint64_t total_bytes;
-    if (!policy_checked_add(held_bytes, bytes, &total_bytes)) {
-        verdict.kind = POLICY_SIZE_OVERFLOW;
-        /* The room ends at UINT64_MAX at the latest, and `bytes` went past that. */
-        verdict.short_bytes = bytes - room_bytes(held_bytes, limit_bytes);
-    } else if (total_bytes > limit_bytes) {
-        verdict.kind = POLICY_OVER_CEILING;
-        verdict.short_bytes = total_bytes - limit_bytes;
-    }
-    return verdict;
-}
 
 /* Replaces *held_bytes by `total_bytes`, unless the account has moved on or the exchange
    failed spuriously; then *held_bytes is what the account has now. */
@@ -77,9 +48,9 @@ static void raise_peak(struct policy_ledger_account *account, uint64_t bytes)
     }
 }
 
-struct policy_verdict policy_ledger_charge(struct policy_ledger_account *account,
-                                           const struct policy_ceiling *ceiling,
-                                           uint64_t bytes)
+struct policy_verdict policy_ledger_try(struct policy_ledger_account *account,
+                                        const struct policy_ceiling *ceiling,
+                                        uint64_t bytes)
 {
     struct policy_verdict verdict;
     uint64_t held =
@@ -87,14 +58,26 @@ struct policy_verdict policy_ledger_charge(struct policy_ledger_account *account
     /* Lock-free: whenever one thread goes round again, another's charge or refund went
        through. */
     do {
-        verdict = admit(held, bytes, ceiling->bytes);
-        if (verdict.kind != POLICY_ADMITTED) {
-            atomic_fetch_add_explicit(&account->refusals, 1,
-                                      memory_order_relaxed); /* D */
+        verdict = policy_admit_bytes(held, bytes, ceiling->bytes);
+        if (verdict.kind != POLICY_ADMITTED)
             return verdict;
-        }
     } while (!commit(account, &held, held + bytes));
     raise_peak(account, held + bytes);
+    return verdict;
+}
+
+void policy_ledger_refuse(struct policy_ledger_account *account)
+{
+    atomic_fetch_add_explicit(&account->refusals, 1, memory_order_relaxed); /* D */
+}
+
+struct policy_verdict policy_ledger_charge(struct policy_ledger_account *account,
+                                           const struct policy_ceiling *ceiling,
+                                           uint64_t bytes)
+{
+    struct policy_verdict verdict = policy_ledger_try(account, ceiling, bytes);
+    if (verdict.kind != POLICY_ADMITTED)
+        policy_ledger_refuse(account);
     return verdict;
 }
 

@@ -29,6 +29,15 @@ struct policy_verdict policy_ledger_charge(struct policy_ledger_account *account
                                            const struct policy_ceiling *ceiling,
                                            uint64_t bytes);
 
+/* The same, for who can still make room and ask again: what is not admitted is no refusal yet,
+   and is not counted. */
+struct policy_verdict policy_ledger_try(struct policy_ledger_account *account,
+                                        const struct policy_ceiling *ceiling,
+                                        uint64_t bytes);
+
+/* Counts a refusal. */
+void policy_ledger_refuse(struct policy_ledger_account *account);
+
 /* Takes `bytes`, charged before, off the account. More than is charged is a bug of ours
    and traps. */
 void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes);

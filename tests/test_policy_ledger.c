@@ -70,6 +70,21 @@ START_TEST(a_refusal_changes_nothing_but_its_count)
 }
 END_TEST
 
+START_TEST(a_try_charges_alike_and_counts_no_refusal)
+{
+    struct policy_ledger_account account = {0};
+    ck_assert_int_eq(policy_ledger_try(&account, &hundred, 60).kind, POLICY_ADMITTED);
+    struct policy_verdict verdict = policy_ledger_try(&account, &hundred, 41);
+    ck_assert_int_eq(verdict.kind, POLICY_OVER_CEILING);
+    ck_assert_uint_eq(verdict.held_bytes, 60);
+    ck_assert_uint_eq(verdict.short_bytes, 1);
+    ck_assert_uint_eq(policy_ledger_charged(&account), 60);
+    ck_assert_uint_eq(refusals_of(&account), 0);
+    policy_ledger_refuse(&account);
+    ck_assert_uint_eq(refusals_of(&account), 1);
+}
+END_TEST
+
 START_TEST(a_sum_beyond_64_bits_is_refused_as_an_overflow)
 {
     struct policy_ledger_account account = {0};
@@ -262,6 +277,7 @@ END_TEST
 SUITE_MAIN("policy/ledger", charges_up_to_the_last_byte_of_the_ceiling_are_admitted,
            one_byte_past_the_ceiling_is_refused_with_the_shortfall,
            a_refusal_changes_nothing_but_its_count,
+           a_try_charges_alike_and_counts_no_refusal,
            a_sum_beyond_64_bits_is_refused_as_an_overflow,
            an_unbudgeted_account_counts_up_to_64_bits,
            a_ceiling_below_what_is_held_admits_nothing_more,
