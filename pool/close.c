@@ -10,7 +10,9 @@ static size_t release_span(struct pool_spans *spans, uint32_t index)
     bool clean = pool_free_spans_take(&spans->free, index) == POOL_CLEAN;
     POOL_SET(record, state, POOL_GONE);
     spans->source->release(spans->base + ((size_t)index << POOL_GRANULE_SHIFT), bytes);
-    return clean ? 0 : bytes;
+    bytes = clean ? 0 : bytes;
+    pool_source_refund(spans->source, bytes);
+    return bytes;
 }
 
 size_t pool_spans_close(struct pool_spans *spans)
@@ -45,6 +47,7 @@ static size_t release_row(struct pool_rows *rows, unsigned row)
                               (size_t)1 << (POOL_ROW_FIRST_SHIFT + row));
         index = next;
     }
+    pool_source_refund(rows->source, bytes);
     return bytes;
 }
 

@@ -168,20 +168,29 @@ bool pool_free_spans_take_front(struct pool_free_spans *spans, uint32_t index,
     return clean;
 }
 
-uint32_t pool_free_spans_fit(struct pool_free_spans *spans, uint32_t granules,
-                             uint32_t end, bool *fresh)
+uint32_t pool_free_spans_fit(const struct pool_free_spans *spans, uint32_t granules,
+                             uint32_t end)
 {
     uint32_t index = best_fit(spans, granules);
     if (!index)
         index = best_run(spans, granules, end);
-    if (!index)
-        return 0;
     /* What does not fit exactly comes from the front of all that is free there: dirty granules
        are used first, and the rest stays in one piece. */
-    if (length(spans, index) != granules)
+    if (index && length(spans, index) != granules)
         index = pool_free_spans_start(spans, index);
-    *fresh = pool_free_spans_take_front(spans, index, granules);
     return index;
+}
+
+uint32_t pool_free_spans_clean(const struct pool_free_spans *spans, uint32_t index,
+                               uint32_t granules)
+{
+    uint32_t clean = 0;
+    for (uint32_t end = index + granules; index < end; index += length(spans, index)) {
+        uint32_t part =
+            length(spans, index) < end - index ? length(spans, index) : end - index;
+        clean += POOL_GET(at(spans, index), state) == POOL_CLEAN ? part : 0;
+    }
+    return clean;
 }
 
 uint32_t pool_free_spans_last_dirty(const struct pool_free_spans *spans)

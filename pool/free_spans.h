@@ -36,12 +36,16 @@ enum pool_state pool_free_spans_take(struct pool_free_spans *spans, uint32_t ind
 uint32_t pool_free_spans_merge(struct pool_free_spans *spans, uint32_t index,
                                uint32_t granules, enum pool_state state, uint32_t end);
 
-/* Takes exactly `granules`: the span of that length, else the front of the free granules in
-   which the span lies that fits best, or which are the fewest that are enough, all below
-   `end`; of equals, those at the lowest address, so that what is used stays together. 0 when
-   there are nowhere so many. *fresh: all of it reads as zero. */
-uint32_t pool_free_spans_fit(struct pool_free_spans *spans, uint32_t granules,
-                             uint32_t end, bool *fresh);
+/* Where exactly `granules` are best taken from: the span of that length, else the front of the
+   free granules in which the span lies that fits best, or which are the fewest that are enough,
+   all below `end`; of equals, those at the lowest address, so that what is used stays together.
+   0 when there are nowhere so many. */
+uint32_t pool_free_spans_fit(const struct pool_free_spans *spans, uint32_t granules,
+                             uint32_t end);
+
+/* How many of the `granules` that are free from `index` on read as zero. */
+uint32_t pool_free_spans_clean(const struct pool_free_spans *spans, uint32_t index,
+                               uint32_t granules);
 
 /* Where the free granules begin that reach up to `end` without a gap: there, if none do. */
 uint32_t pool_free_spans_start(const struct pool_free_spans *spans, uint32_t end);

@@ -116,8 +116,12 @@ bool pool_rows_extend(struct pool_rows *rows, uint32_t index, size_t bytes)
     if (bytes <= have)
         return true;
     size_t want = enabled_bytes(bytes);
-    if (!rows->source->enable(pool_rows_address(rows, index) + have, want - have))
+    if (!pool_source_charge(rows->source, want - have))
         return false;
+    if (!rows->source->enable(pool_rows_address(rows, index) + have, want - have)) {
+        pool_source_refund(rows->source, want - have);
+        return false;
+    }
     prefer_huge(rows, index, have, want);
     POOL_SET(record, granules, (uint32_t)(want >> POOL_GRANULE_SHIFT));
     return true;
@@ -189,6 +193,9 @@ uint32_t pool_rows_claim(struct pool_rows *rows, size_t bytes, bool *fresh)
         index = claim_locked(rows, row, bytes);
     if (!index)
         return 0;
+    /* What reads as zero holds nothing; it enters again as far as it is asked for now. */
+    if (rows->source->charge && POOL_GET(&rows->records[index], state) == POOL_CLEAN)
+        POOL_SET(&rows->records[index], granules, 0);
     if (!pool_rows_extend(rows, index, bytes)) {
         put_back(rows, index);
         return 0;

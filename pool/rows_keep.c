@@ -118,11 +118,14 @@ static void unmark_row(struct pool_rows *rows, struct pool_row *row, bool in_chi
     while (index) {
         uint32_t next = POOL_GET(at(rows, index), next);
         enum pool_state state = POOL_GET(at(rows, index), state);
+        if (state == POOL_WIPED &&
+            rows->source->wipe_on_fork(pool_rows_address(rows, index),
+                                       bytes_of(rows, index), false)) {
+            state = in_child ? POOL_CLEAN : POOL_IDLE;
+            pool_source_refund(rows->source, in_child ? bytes_of(rows, index) : 0);
+        }
         if (state != POOL_WIPED)
             pool_rows_make_idle(rows, index, state);
-        else if (rows->source->wipe_on_fork(pool_rows_address(rows, index),
-                                            bytes_of(rows, index), false))
-            pool_rows_make_idle(rows, index, in_child ? POOL_CLEAN : POOL_IDLE);
         else
             POOL_SET(at(rows, index), state, POOL_LIVE);
         index = next;

@@ -28,8 +28,25 @@ struct pool_source {
     /* Moves contents between two pieces of equal size without copying; what is left reads as
        zero. False, and nothing changed, when the source refuses. NULL: it cannot. */
     bool (*move)(void *from, void *to, size_t bytes);
+    /* Asked before memory enters: a block is about to hold `bytes` more than it does. False: it
+       must not. What was charged is refunded when the memory has left; discard, when it
+       succeeds, does so by itself. NULL, both: nothing is counted. May be called under the
+       pool's locks. */
+    bool (*charge)(size_t bytes);
+    void (*refund)(size_t bytes);
     /* A clock that never goes back, in milliseconds. NULL: nothing ever ages. */
     uint64_t (*now_ms)(void);
 };
+
+static inline bool pool_source_charge(const struct pool_source *source, size_t bytes)
+{
+    return !source->charge || bytes == 0 || source->charge(bytes);
+}
+
+static inline void pool_source_refund(const struct pool_source *source, size_t bytes)
+{
+    if (source->charge && bytes > 0)
+        source->refund(bytes);
+}
 
 #endif

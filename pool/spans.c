@@ -55,6 +55,11 @@ static void prefer_huge(struct pool_spans *spans, uint32_t from, uint32_t end)
                                                                 << POOL_GRANULE_SHIFT);
 }
 
+static bool charge(struct pool_spans *spans, uint32_t granules)
+{
+    return pool_source_charge(spans->source, (size_t)granules << POOL_GRANULE_SHIFT);
+}
+
 static bool enable_up_to(struct pool_spans *spans, uint32_t end)
 {
     if (end <= spans->enabled)
@@ -77,8 +82,17 @@ static uint32_t extend(struct pool_spans *spans, uint32_t granules, bool *fresh)
 {
     uint32_t top = POOL_GET(spans, top);
     uint32_t start = pool_free_spans_start(&spans->free, top);
-    if (granules > spans->limit - start || !enable_up_to(spans, start + granules))
+    /* Where so many are free, they were refused. */
+    if (granules <= top - start || granules > spans->limit - start)
         return 0;
+    uint32_t entering = pool_free_spans_clean(&spans->free, start, top - start) +
+                        (start + granules - top);
+    if (!charge(spans, entering))
+        return 0;
+    if (!enable_up_to(spans, start + granules)) {
+        pool_source_refund(spans->source, (size_t)entering << POOL_GRANULE_SHIFT);
+        return 0;
+    }
     *fresh = pool_free_spans_take_front(&spans->free, start, top - start);
     POOL_SET(at(spans, start), granules, granules);
     POOL_SET(spans, top, start + granules);
@@ -86,17 +100,24 @@ static uint32_t extend(struct pool_spans *spans, uint32_t granules, bool *fresh)
     return start;
 }
 
+/* From what is free; 0 also when what reads as zero there may not enter again. */
+static uint32_t fit(struct pool_spans *spans, uint32_t granules, bool *fresh)
+{
+    uint32_t index = pool_free_spans_fit(&spans->free, granules, POOL_GET(spans, top));
+    if (!index || !charge(spans, pool_free_spans_clean(&spans->free, index, granules)))
+        return 0;
+    *fresh = pool_free_spans_take_front(&spans->free, index, granules);
+    POOL_SET(at(spans, index), granules, granules);
+    spans->figures.fitted++;
+    return index;
+}
+
 static uint32_t claim_locked(struct pool_spans *spans, uint32_t granules, bool *fresh)
 {
     pool_spans_drain(spans);
-    uint32_t index =
-        pool_free_spans_fit(&spans->free, granules, POOL_GET(spans, top), fresh);
-    if (index) {
-        POOL_SET(at(spans, index), granules, granules);
-        spans->figures.fitted++;
-    } else {
+    uint32_t index = fit(spans, granules, fresh);
+    if (!index)
         index = extend(spans, granules, fresh);
-    }
     /* While no fork can begin: no child finds a block without a state. */
     if (index)
         POOL_SET(at(spans, index), state, POOL_LIVE);

@@ -64,10 +64,22 @@ static inline void holds(uint32_t expected_count, uint32_t dirty_granules)
     ck_assert_uint_eq(POOL_GET(&spans, dirty_granules), dirty_granules);
 }
 
+/* As a claim does it. */
+static inline uint32_t fit_and_take(uint32_t granules, uint32_t end, bool *fresh)
+{
+    uint32_t index = pool_free_spans_fit(&spans, granules, end);
+    if (!index)
+        return 0;
+    uint32_t clean = pool_free_spans_clean(&spans, index, granules);
+    *fresh = pool_free_spans_take_front(&spans, index, granules);
+    ck_assert_int_eq(*fresh, clean == granules);
+    return index;
+}
+
 static inline void fit_gives(uint32_t granules, uint32_t index, bool expected)
 {
     bool fresh = !expected;
-    ck_assert_uint_eq(pool_free_spans_fit(&spans, granules, END, &fresh), index);
+    ck_assert_uint_eq(fit_and_take(granules, END, &fresh), index);
     ck_assert_int_eq(fresh, expected);
 }
 

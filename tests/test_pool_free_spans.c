@@ -96,7 +96,7 @@ START_TEST(the_best_fit_is_the_smallest_and_of_equals_the_one_at_the_lowest_addr
     fit_gives(8, 200, false);
     holds(2, 56);
     bool fresh = true;
-    ck_assert_uint_eq(pool_free_spans_fit(&spans, 56, END, &fresh), 0);
+    ck_assert_uint_eq(fit_and_take(56, END, &fresh), 0);
     ck_assert(fresh); /* written only where a span fits */
     holds(2, 56);
 }
@@ -125,7 +125,7 @@ START_TEST(spans_side_by_side_serve_together_what_none_of_them_can)
     fit_gives(14, 10, false);
     span_is(24, 1, POOL_FREE);
     bool fresh;
-    ck_assert_uint_eq(pool_free_spans_fit(&spans, 8, END, &fresh), 0); /* 7 and 1 and 1 */
+    ck_assert_uint_eq(fit_and_take(8, END, &fresh), 0); /* 7 and 1 and 1 */
     holds(3, 9);
 }
 END_TEST
@@ -146,6 +146,22 @@ START_TEST(a_span_that_fits_exactly_is_taken_alone_and_another_from_the_front_of
 }
 END_TEST
 
+START_TEST(what_reads_as_zero_is_counted_within_a_stretch)
+{
+    put(10, 5, POOL_FREE);
+    put(15, 6, POOL_CLEAN);
+    put(21, 4, POOL_FREE);
+    put(25, 2, POOL_CLEAN);
+    ck_assert_uint_eq(pool_free_spans_clean(&spans, 10, 17), 8);
+    ck_assert_uint_eq(pool_free_spans_clean(&spans, 10, 5), 0);
+    ck_assert_uint_eq(pool_free_spans_clean(&spans, 10, 8), 3);
+    ck_assert_uint_eq(pool_free_spans_clean(&spans, 15, 1), 1);
+    ck_assert_uint_eq(pool_free_spans_clean(&spans, 21, 5), 1);
+    ck_assert_uint_eq(pool_free_spans_clean(&spans, 25, 0), 0);
+    holds(4, 9);
+}
+END_TEST
+
 START_TEST(a_run_ends_at_what_is_not_free_and_at_the_end)
 {
     put(10, 5, POOL_FREE);
@@ -156,8 +172,8 @@ START_TEST(a_run_ends_at_what_is_not_free_and_at_the_end)
     ck_assert_uint_eq(pool_free_spans_start(&spans, 10), 10);
     ck_assert_uint_eq(pool_free_spans_start(&spans, 30), 30);
     bool fresh = true;
-    ck_assert_uint_eq(pool_free_spans_fit(&spans, 12, 21, &fresh), 0);
-    ck_assert_uint_eq(pool_free_spans_fit(&spans, 12, 25, &fresh), 10);
+    ck_assert_uint_eq(fit_and_take(12, 21, &fresh), 0);
+    ck_assert_uint_eq(fit_and_take(12, 25, &fresh), 10);
     ck_assert(!fresh);
     span_is(22, 3, POOL_FREE);
 }
@@ -254,6 +270,7 @@ SUITE_MAIN_WITH(
     the_rest_of_a_span_keeps_its_state,
     spans_side_by_side_serve_together_what_none_of_them_can,
     a_span_that_fits_exactly_is_taken_alone_and_another_from_the_front_of_its_run,
+    what_reads_as_zero_is_counted_within_a_stretch,
     a_run_ends_at_what_is_not_free_and_at_the_end,
     what_is_taken_from_the_front_is_clean_if_all_of_it_was,
     a_tail_that_was_cleaned_joins_the_clean_spans_beside_it_and_no_other,

@@ -102,7 +102,7 @@ static void model_fit(struct model *model, uint32_t granules)
     if (best && model_end(model, best) != best + granules)
         best = model_run_start(model, best);
     bool fresh = false;
-    ck_assert_uint_eq(pool_free_spans_fit(&spans, granules, END, &fresh), best);
+    ck_assert_uint_eq(fit_and_take(granules, END, &fresh), best);
     if (!best)
         return;
     bool clean = true;
