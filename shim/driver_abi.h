@@ -23,13 +23,14 @@ typedef int CUmemAllocationType;
 typedef int CUmemAllocationHandleType;
 typedef int CUmemAccess_flags;
 typedef int CUmemAllocationGranularity_flags;
+typedef int CUmemRangeHandleType;
 typedef int CUstreamCaptureMode;
 typedef int CUstreamCaptureStatus;
 typedef int CUdriverProcAddressQueryResult;
 
 typedef uint64_t CUdeviceptr; /* since 3020 */
 typedef unsigned CUdeviceptr_v1;
-typedef uint64_t cuuint64_t;  /* flags and attribute values of exactly 64 bits */
+typedef uint64_t cuuint64_t; /* flags and attribute values of exactly 64 bits */
 typedef uint64_t CUmemGenericAllocationHandle;
 
 typedef struct CUctx_st *CUcontext;
@@ -59,19 +60,36 @@ enum {
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_ECC_UNCORRECTABLE = 214,
     CUDA_ERROR_UNSUPPORTED_LIMIT = 215,
+    CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
+    CUDA_ERROR_CONTAINED = 226,
     CUDA_ERROR_OPERATING_SYSTEM = 304,
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+    CUDA_ERROR_LAUNCH_TIMEOUT = 702,
     CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE = 708,
     CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+    CUDA_ERROR_ASSERT = 710,
     CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
     CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
+    CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+    CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
+    CUDA_ERROR_MISALIGNED_ADDRESS = 716,
+    CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
+    CUDA_ERROR_INVALID_PC = 718,
+    CUDA_ERROR_LAUNCH_FAILED = 719,
+    CUDA_ERROR_TENSOR_MEMORY_LEAK = 721,
     CUDA_ERROR_NOT_PERMITTED = 800,
     CUDA_ERROR_NOT_SUPPORTED = 801,
+    CUDA_ERROR_MPS_CLIENT_TERMINATED = 810,
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+    CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
+    CUDA_ERROR_EXTERNAL_DEVICE = 911,
     CUDA_ERROR_UNKNOWN = 999,
 };
 
@@ -143,6 +161,11 @@ enum {
 #define CU_STREAM_LEGACY     ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
 
+enum {
+    CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
+    CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+};
 enum {
     CU_STREAM_CAPTURE_STATUS_NONE = 0,
     CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
@@ -229,6 +252,13 @@ typedef struct CUuuid_st {
 typedef struct CUipcMemHandle_st {
     char reserved[64];
 } CUipcMemHandle;
+
+typedef struct CUmemPoolPtrExportData_st {
+    unsigned char reserved[64];
+} CUmemPoolPtrExportData;
+
+/* Only pointed at. */
+typedef struct CUgraphEdgeData_st CUgraphEdgeData;
 
 /* Context creation since 12050: the first two members are what 11040 passed directly. */
 typedef struct CUctxCreateParams_st {

@@ -2,6 +2,7 @@
    first forms, of 32-bit addresses and sizes, are charged like the others. */
 #include "shim/device.h"
 #include "shim/driver.h"
+#include "shim/driver_observe.h"
 #include "shim/guard.h"
 #include "shim/init.h"
 #include "shim/outcome.h"
@@ -76,7 +77,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
         return driver->call.cuMemAlloc_v2(address, bytes);
     CUresult result = allocate(driver, address, bytes);
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 static CUresult allocate_32(const struct shim_driver *driver, CUdeviceptr_v1 *address,
@@ -100,7 +101,7 @@ CUresult cuMemAlloc(CUdeviceptr_v1 *address, unsigned bytes)
         return driver->call.cuMemAlloc(address, bytes);
     CUresult result = allocate_32(driver, address, bytes);
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 /* The lease is taken out before the driver is called: once it has the memory back, another
@@ -142,7 +143,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     CUresult result = driver->call.cuMemFree_v2(address);
     end_release(&release, result);
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 CUresult cuMemFree(CUdeviceptr_v1 address)
@@ -156,5 +157,5 @@ CUresult cuMemFree(CUdeviceptr_v1 address)
     CUresult result = driver->call.cuMemFree(address);
     end_release(&release, result);
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }

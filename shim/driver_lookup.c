@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "shim/driver.h"
+#include "shim/driver_observe.h"
 #include "shim/guard.h"
 #include "shim/init.h"
 #include "shim/say.h"
@@ -182,7 +183,7 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version,
     CUresult result = driver->call.cuGetProcAddress(symbol, function, version, flags);
     if (result == CUDA_SUCCESS)
         answer(driver, symbol, function, version, flags, __builtin_return_address(0));
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
@@ -195,7 +196,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
         driver->call.cuGetProcAddress_v2(symbol, function, version, flags, status);
     if (result == CUDA_SUCCESS)
         answer(driver, symbol, function, version, flags, __builtin_return_address(0));
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 uint64_t shim_lookup_unknown(void)

@@ -2,6 +2,7 @@
    forms have 32 bits for an answer, and no more may be written. */
 #include "shim/device.h"
 #include "shim/driver.h"
+#include "shim/driver_observe.h"
 #include "shim/guard.h"
 #include "shim/init.h"
 
@@ -23,12 +24,12 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice ordinal)
     CUresult result = driver->call.cuDeviceTotalMem_v2(bytes, ordinal);
     if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
         !shim_guard_enter())
-        return result;
+        return shim_observe_result(driver, result);
     const struct shim_device *device = shim_device_get(driver, ordinal);
     if (device)
         *bytes = least(*bytes, device->ceiling.bytes);
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 CUresult cuDeviceTotalMem(unsigned *bytes, CUdevice ordinal)
@@ -39,12 +40,12 @@ CUresult cuDeviceTotalMem(unsigned *bytes, CUdevice ordinal)
     CUresult result = driver->call.cuDeviceTotalMem(bytes, ordinal);
     if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
         !shim_guard_enter())
-        return result;
+        return shim_observe_result(driver, result);
     const struct shim_device *device = shim_device_get(driver, ordinal);
     if (device)
         *bytes = least_32(*bytes, device->ceiling.bytes);
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 /* What the ceiling leaves. The charge may exceed it only by a race with a refund; then
@@ -64,14 +65,14 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
     CUresult result = driver->call.cuMemGetInfo_v2(free_bytes, total_bytes);
     if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
         !shim_guard_enter())
-        return result;
+        return shim_observe_result(driver, result);
     const struct shim_device *device = shim_device_current(driver);
     if (device && total_bytes)
         *total_bytes = least(*total_bytes, device->ceiling.bytes);
     if (device && free_bytes)
         *free_bytes = least(*free_bytes, left_bytes(device));
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }
 
 CUresult cuMemGetInfo(unsigned *free_bytes, unsigned *total_bytes)
@@ -82,12 +83,12 @@ CUresult cuMemGetInfo(unsigned *free_bytes, unsigned *total_bytes)
     CUresult result = driver->call.cuMemGetInfo(free_bytes, total_bytes);
     if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
         !shim_guard_enter())
-        return result;
+        return shim_observe_result(driver, result);
     const struct shim_device *device = shim_device_current(driver);
     if (device && total_bytes)
         *total_bytes = least_32(*total_bytes, device->ceiling.bytes);
     if (device && free_bytes)
         *free_bytes = least_32(*free_bytes, left_bytes(device));
     shim_guard_leave();
-    return result;
+    return shim_observe_result(driver, result);
 }

@@ -8,6 +8,7 @@
 
 #include "shim/at_fork.h"
 #include "shim/driver.h"
+#include "shim/driver_observe.h"
 #include "shim/device.h"
 #include "shim/environment.h"
 #include "shim/host.h"
@@ -125,12 +126,14 @@ static void fork_prepare(void)
 {
     shim_device_fork_prepare();
     shim_driver_fork_prepare();
+    shim_observe_fork_prepare();
     shim_host_fork_prepare();
 }
 
 static void fork_done(bool in_child)
 {
     shim_host_fork_done(in_child);
+    shim_observe_fork_done();
     shim_driver_fork_done();
     shim_device_fork_done();
 }

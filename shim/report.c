@@ -10,6 +10,7 @@
 #include "pool/stats.h"
 #include "shim/device.h"
 #include "shim/driver_lookup.h"
+#include "shim/driver_observe.h"
 #include "shim/host.h"
 #include "shim/host_account.h"
 #include "shim/host_clear.h"
@@ -147,6 +148,7 @@ static struct pool_stats take_stock(void)
     stats.driver_calls_free =
         atomic_load_explicit(&shim_device_frees, memory_order_relaxed);
     stats.driver_calls_unknown_lookups = shim_lookup_unknown();
+    shim_observe_report(&stats);
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
         stats.faults_minor = (uint64_t)usage.ru_minflt;
         stats.faults_major = (uint64_t)usage.ru_majflt;

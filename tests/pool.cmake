@@ -25,6 +25,11 @@ if(NOT TIDEMARK_SANITIZE)
   target_sources(test_shim_clear PRIVATE ../shim/host_clear.c)
   tidemark_unit_test(test_shim_memory pool)
   target_sources(test_shim_memory PRIVATE ../shim/memory.c ../shim/host_clear.c)
+  foreach(name test_shim_observe test_shim_captures)
+    tidemark_unit_test(${name} Threads::Threads)
+    target_sources(${name} PRIVATE ../shim/driver_observe.c ../shim/driver_observe_capture.c
+      ../shim/driver_observe_export.c ../shim/driver_observe_sync.c ../shim/guard.c)
+  endforeach()
 endif()
 
 add_executable(print_report print_report.c)

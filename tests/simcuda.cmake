@@ -65,3 +65,8 @@ function(tidemark_hooks_test name driver)
 endfunction()
 
 tidemark_hooks_test(preload_hooks echo_driver)
+add_executable(call_hook drivers/call_hook.c)
+target_link_libraries(call_hook PRIVATE tidemark_flags ${CMAKE_DL_LIBS})
+set_target_properties(call_hook PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+tidemark_script_test(preload_observed preload_observed.sh ${CMAKE_BINARY_DIR}
+  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def)
