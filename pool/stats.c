@@ -64,6 +64,26 @@ static void put_account_text(struct pool_text *text, struct account account)
     pool_text_put(text, "\n");
 }
 
+static void put_bytes_text(struct pool_text *text, const char *label, uint64_t bytes)
+{
+    pool_text_put(text, label);
+    pool_text_put_bytes(text, bytes);
+    pool_text_put(text, "\n");
+}
+
+static void put_device_text(struct pool_text *text,
+                            const struct pool_device_stats *device)
+{
+    put_bytes_text(text, "  charged as managed  ", device->managed_bytes);
+    if (!device->is_observed) {
+        pool_text_put(text, "  in use on device    not observed\n"
+                            "  external residency  not observed\n");
+        return;
+    }
+    put_bytes_text(text, "  in use on device    ", device->observed_bytes);
+    put_bytes_text(text, "  external residency  ", device->external_bytes);
+}
+
 static struct account of_device(const struct pool_device_stats *device)
 {
     return (struct account){&device->ceiling, device->charged_bytes,
@@ -110,6 +130,7 @@ void pool_report_put_text(struct pool_text *text, const struct pool_report *repo
         pool_text_put(text, "device ");
         pool_text_put_number(text, report->devices[index].ordinal);
         put_account_text(text, of_device(&report->devices[index]));
+        put_device_text(text, &report->devices[index]);
     }
 }
 
@@ -149,7 +170,19 @@ static void put_account_json(struct pool_text *text, const char *total_name,
     put_member(text, "peak_charged_bytes", account.peak_charged_bytes);
     pool_text_put(text, ", ");
     put_member(text, "refusals", account.refusals);
-    pool_text_put(text, "}");
+}
+
+static void put_device_json(struct pool_text *text,
+                            const struct pool_device_stats *device)
+{
+    pool_text_put(text, ", ");
+    put_member(text, "managed_bytes", device->managed_bytes);
+    pool_text_put(text, ", ");
+    put_member_or_null(text, "observed_bytes", device->observed_bytes,
+                       device->is_observed);
+    pool_text_put(text, ", ");
+    put_member_or_null(text, "external_bytes", device->external_bytes,
+                       device->is_observed);
 }
 
 static void put_devices_json(struct pool_text *text, const struct pool_report *report)
@@ -159,6 +192,8 @@ static void put_devices_json(struct pool_text *text, const struct pool_report *r
         pool_text_put(text, index ? ",\n    {" : "\n    {");
         put_member(text, "ordinal", report->devices[index].ordinal);
         put_account_json(text, "device_limit_bytes", of_device(&report->devices[index]));
+        put_device_json(text, &report->devices[index]);
+        pool_text_put(text, "}");
     }
     pool_text_put(text, report->device_count ? "\n  ]" : "]");
 }
@@ -170,6 +205,7 @@ static void put_host_json(struct pool_text *text, const struct pool_report *repo
         pool_text_put(text, index ? ",\n    {\"name\": " : "\n    {\"name\": ");
         pool_text_put_json(text, report->host[index].name);
         put_account_json(text, "usable_bytes", of_host(&report->host[index]));
+        pool_text_put(text, "}");
     }
     pool_text_put(text, report->host_count ? "\n  ]" : "]");
 }

@@ -3,6 +3,7 @@
 #ifndef POOL_STATS_H
 #define POOL_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,13 @@ struct pool_device_stats {
     struct policy_ceiling ceiling;
     uint64_t charged_bytes;
     uint64_t peak_charged_bytes;
+    uint64_t managed_bytes; /* of charged_bytes */
     uint64_t refusals;
+    /* When the driver itself was last seen to say what of the device is used, and what of
+       that was not charged then. */
+    bool is_observed;
+    uint64_t observed_bytes;
+    uint64_t external_bytes;
 };
 
 /* Host memory of one kind that was used or is limited. */

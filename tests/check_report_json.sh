@@ -45,15 +45,18 @@ expect("counters", counters, report)
 expect("a device with a default ceiling", {
     "ordinal": 0, "ceiling_bytes": 85899345920, "ceiling_source": "device less headroom",
     "device_limit_bytes": 101059813376, "charged_bytes": 1048576,
-    "peak_charged_bytes": 2097152, "refusals": 3}, devices[0])
+    "peak_charged_bytes": 2097152, "refusals": 3, "managed_bytes": 4096,
+    "observed_bytes": 3145728, "external_bytes": 2097151}, devices[0])
 expect("a device that reports no limit", {
     "ordinal": 1, "ceiling_bytes": 1000, "ceiling_source": "request",
     "device_limit_bytes": None, "charged_bytes": 999, "peak_charged_bytes": 1000,
-    "refusals": 2**64 - 1}, devices[1])
+    "refusals": 2**64 - 1, "managed_bytes": 0, "observed_bytes": None,
+    "external_bytes": None}, devices[1])
 expect("a device without a ceiling", {
     "ordinal": 7, "ceiling_bytes": None, "ceiling_source": "unbudgeted",
     "device_limit_bytes": 101059813376, "charged_bytes": 0, "peak_charged_bytes": 0,
-    "refusals": 0}, devices[2])
+    "refusals": 0, "managed_bytes": 0, "observed_bytes": None, "external_bytes": None},
+    devices[2])
 expect("devices", 3, len(devices))
 expect("host memory with a ceiling", {
     "name": "page-locked memory", "ceiling_bytes": 4096,

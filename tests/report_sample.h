@@ -21,7 +21,11 @@ static const struct pool_device_stats report_sample_devices[] = {
                     .source = POLICY_CEILING_FROM_DEVICE},
         .charged_bytes = 1048576,
         .peak_charged_bytes = 2097152,
+        .managed_bytes = 4096,
         .refusals = 3,
+        .is_observed = true,
+        .observed_bytes = 3145728,
+        .external_bytes = 2097151,
     },
     {
         .ordinal = 1,

@@ -109,16 +109,25 @@ START_TEST(the_text_ends_with_each_device_and_where_its_ceiling_came_from)
         "  charged             1048576 B (1.00 MiB)\n"
         "  most charged        2097152 B (2.00 MiB)\n"
         "  refusals            3\n"
+        "  charged as managed  4096 B (4.00 KiB)\n"
+        "  in use on device    3145728 B (3.00 MiB)\n"
+        "  external residency  2097151 B (2.00 MiB)\n"
         "device 1\n"
         "  ceiling             1000 B, request\n"
         "  charged             999 B\n"
         "  most charged        1000 B\n"
         "  refusals            18446744073709551615\n"
+        "  charged as managed  0 B\n"
+        "  in use on device    not observed\n"
+        "  external residency  not observed\n"
         "device 7\n"
         "  ceiling             none, unbudgeted\n"
         "  charged             0 B\n"
         "  most charged        0 B\n"
-        "  refusals            0\n";
+        "  refusals            0\n"
+        "  charged as managed  0 B\n"
+        "  in use on device    not observed\n"
+        "  external residency  not observed\n";
     const char *devices = strstr(text, "device 0");
     ck_assert_ptr_nonnull(devices);
     ck_assert_str_eq(devices, expected);
@@ -168,16 +177,19 @@ START_TEST(the_json_has_null_where_nothing_is_limited)
     says_once(json, "{\"ordinal\": 1, \"ceiling_bytes\": 1000, "
                     "\"ceiling_source\": \"request\", \"device_limit_bytes\": null, "
                     "\"charged_bytes\": 999, \"peak_charged_bytes\": 1000, "
-                    "\"refusals\": 18446744073709551615}");
+                    "\"refusals\": 18446744073709551615, \"managed_bytes\": 0, "
+                    "\"observed_bytes\": null, \"external_bytes\": null}");
+    says_once(json, "\"refusals\": 3, \"managed_bytes\": 4096, "
+                    "\"observed_bytes\": 3145728, \"external_bytes\": 2097151}");
     says_once(json, "{\"ordinal\": 7, \"ceiling_bytes\": null, "
                     "\"ceiling_source\": \"unbudgeted\", "
                     "\"device_limit_bytes\": 101059813376, \"charged_bytes\": 0, "
-                    "\"peak_charged_bytes\": 0, \"refusals\": 0}");
+                    "\"peak_charged_bytes\": 0, \"refusals\": 0, ");
     says_once(json, "{\"name\": \"heap memory\", \"ceiling_bytes\": null, "
                     "\"ceiling_source\": \"unbudgeted\", \"usable_bytes\": null, "
                     "\"charged_bytes\": 65536, \"peak_charged_bytes\": 131072, "
                     "\"refusals\": 0}\n  ]\n}\n");
-    ck_assert_uint_eq(occurrences(json, "null"), 4);
+    ck_assert_uint_eq(occurrences(json, "null"), 8);
 }
 END_TEST
 
