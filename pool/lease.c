@@ -125,7 +125,7 @@ bool pool_lease_close(struct pool_leases *leases, uint64_t address,
 }
 
 /* A removal may move an entry into the slot just emptied: look there again. */
-static void close_owner_in(struct pool_lease_shard *shard, const void *owner,
+static void close_owner_in(struct pool_lease_shard *shard, uint32_t owner,
                            void (*ended)(void *context, const struct pool_lease *lease),
                            void *context)
 {
@@ -137,7 +137,7 @@ static void close_owner_in(struct pool_lease_shard *shard, const void *owner,
     }
 }
 
-void pool_leases_close_owner(struct pool_leases *leases, const void *owner,
+void pool_leases_close_owner(struct pool_leases *leases, uint32_t owner,
                              void (*ended)(void *context, const struct pool_lease *lease),
                              void *context)
 {

@@ -1,6 +1,6 @@
-/* The record of each device pointer handed out: who owns it and what it was charged.
-   Keyed by address; sharded, so that threads rarely meet; a lookup does not depend on how
-   many leases are open. Never calls a driver.
+/* The record of each pointer handed out: what kind of memory it is, who owns it and what it
+   was charged. Keyed by address; sharded, so that threads rarely meet; a lookup does not
+   depend on how many leases are open. Never calls a driver.
 
    open, close and close_owner may run at the same time; close gives a lease to exactly
    one caller. */
@@ -16,14 +16,25 @@
 
 enum {
     POOL_LEASE_SHARDS = 64,
-    POOL_LEASE_FIRST_SLOTS = 256, /* of a shard's table: 8 KiB */
+    POOL_LEASE_FIRST_SLOTS = 256, /* of a shard's table: 6 KiB */
+};
+
+/* What was handed out, and with it where its bytes are charged and how it ends. */
+enum pool_lease_kind {
+    POOL_LEASE_LINEAR,     /* of a device */
+    POOL_LEASE_PITCHED,    /* of a device, in rows */
+    POOL_LEASE_MANAGED,    /* of a device, as far as it lies there */
+    POOL_LEASE_PINNED,     /* page-locked memory of the host */
+    POOL_LEASE_REGISTERED, /* memory of the program, page-locked for it */
+    POOL_LEASE_ORDERED,    /* of a stream-ordered pool, which is what is charged */
 };
 
 struct pool_lease {
-    uint64_t address;  /* as the program holds it; 0 marks an empty slot */
-    uint64_t bytes;    /* charged */
-    const void *owner; /* the context it belongs to; an identity, never followed */
-    uint32_t device;   /* ordinal */
+    uint64_t address; /* as the program holds it; 0 marks an empty slot */
+    uint64_t bytes;   /* charged */
+    uint32_t owner;   /* with whose end it ends: an identity of the caller's */
+    uint16_t device;  /* ordinal */
+    uint16_t kind;    /* enum pool_lease_kind */
 };
 
 struct pool_lease_shard {
@@ -52,7 +63,7 @@ bool pool_lease_close(struct pool_leases *leases, uint64_t address,
                       struct pool_lease *lease);
 
 /* Takes out every lease of `owner`, handing each to `ended` (under the shard's lock). */
-void pool_leases_close_owner(struct pool_leases *leases, const void *owner,
+void pool_leases_close_owner(struct pool_leases *leases, uint32_t owner,
                              void (*ended)(void *context, const struct pool_lease *lease),
                              void *context);
 

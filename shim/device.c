@@ -1,11 +1,8 @@
 #include "shim/device.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
-#include "pool/lease.h"
 #include "shim/init.h"
-#include "shim/host_source.h"
 #include "shim/verbose.h"
 
 /* Memory order
@@ -22,19 +19,7 @@ static struct {
 } devices[SHIM_DEVICES_MOST];
 
 static pthread_mutex_t resolving = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t leases_once = PTHREAD_ONCE_INIT;
-static struct pool_leases leases;
 _Atomic uint64_t shim_device_allocs, shim_device_frees;
-
-static void open_leases(void)
-{
-    pool_leases_open(&leases, &shim_host_source);
-}
-
-void shim_device_open(void)
-{
-    pthread_once(&leases_once, open_leases);
-}
 
 /* The driver is asked outside the lock; two threads that ask get the same answer. */
 static bool resolve(const struct shim_driver *driver, CUdevice ordinal)
@@ -73,89 +58,78 @@ struct shim_device *shim_device_get(const struct shim_driver *driver, CUdevice o
     return &devices[ordinal].device;
 }
 
-struct shim_device *shim_device_current(const struct shim_driver *driver)
+struct shim_device *shim_device_known(unsigned ordinal)
 {
-    CUdevice ordinal = -1;
-    if (!driver->call.cuCtxGetDevice ||
-        driver->call.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
-        return NULL;
-    return shim_device_get(driver, ordinal);
+    return &devices[ordinal].device;
 }
 
-void shim_device_lease(struct shim_device *device, CUdeviceptr address, size_t bytes,
-                       CUcontext owner)
+void shim_device_count_managed(struct shim_device *device, int64_t bytes)
 {
-    struct pool_lease lease = {address, bytes, owner, device->ordinal};
-    struct pool_lease ended;
-    shim_device_open();
-    if (!pool_lease_open(&leases, &lease, &ended)) {
-        /* Without a record nobody could take the charge off again. */
-        policy_ledger_refund(&device->account, bytes);
-        return;
-    }
-    if (ended.address)
-        shim_device_settle(&devices[ended.device].device, ended.bytes);
+    atomic_fetch_add_explicit(&device->managed_bytes, bytes,
+                              memory_order_relaxed); /* B */
 }
 
-struct shim_device *shim_device_unlease(CUdeviceptr address, size_t *bytes,
-                                        CUcontext *owner)
+static uint64_t above(uint64_t a, uint64_t b)
 {
-    struct pool_lease lease;
-    shim_device_open();
-    if (!pool_lease_close(&leases, address, &lease))
-        return NULL;
-    *bytes = lease.bytes;
-    *owner = (CUcontext)(uintptr_t)lease.owner;
-    return &devices[lease.device].device;
+    return a > b ? a - b : 0;
 }
 
-void shim_device_settle(struct shim_device *device, size_t bytes)
+void shim_device_note(struct shim_device *device, size_t free_bytes, size_t total_bytes)
 {
-    policy_ledger_refund(&device->account, bytes);
+    uint64_t used = above(total_bytes, free_bytes);
+    uint64_t external = above(used, policy_ledger_charged(&device->account));
+    atomic_store_explicit(&device->observed_bytes, used, memory_order_relaxed); /* B */
+    atomic_store_explicit(&device->external_bytes, external,
+                          memory_order_relaxed);                             /* B */
+    atomic_store_explicit(&device->is_observed, true, memory_order_relaxed); /* B */
 }
 
-static void settle_lease(void *context, const struct pool_lease *lease)
+void shim_device_observe(const struct shim_driver *driver, struct shim_device *device)
 {
-    (void)context;
-    shim_device_settle(&devices[lease->device].device, lease->bytes);
+    size_t free_bytes, total_bytes;
+    if (driver->call.cuMemGetInfo_v2 &&
+        driver->call.cuMemGetInfo_v2(&free_bytes, &total_bytes) == CUDA_SUCCESS)
+        shim_device_note(device, free_bytes, total_bytes);
 }
 
-void shim_device_end_context(CUcontext owner)
+static uint64_t figure(const _Atomic uint64_t *counter)
 {
-    shim_device_open();
-    pool_leases_close_owner(&leases, owner, settle_lease, NULL);
+    return atomic_load_explicit(counter, memory_order_relaxed); /* B */
+}
+
+static struct pool_device_stats take_stock(const struct shim_device *device)
+{
+    int64_t managed = atomic_load_explicit(&device->managed_bytes, memory_order_relaxed);
+    return (struct pool_device_stats){
+        .ordinal = device->ordinal,
+        .ceiling = device->ceiling,
+        .charged_bytes = policy_ledger_charged(&device->account),
+        .peak_charged_bytes = figure(&device->account.peak_bytes),
+        .managed_bytes = managed > 0 ? (uint64_t)managed : 0,
+        .refusals = figure(&device->account.refusals),
+        .is_observed =
+            atomic_load_explicit(&device->is_observed, memory_order_relaxed), /* B */
+        .observed_bytes = figure(&device->observed_bytes),
+        .external_bytes = figure(&device->external_bytes),
+    };
 }
 
 size_t shim_device_report(struct pool_device_stats stats[SHIM_DEVICES_MOST])
 {
     size_t count = 0;
-    for (unsigned ordinal = 0; ordinal < SHIM_DEVICES_MOST; ordinal++) {
-        const struct shim_device *device = &devices[ordinal].device;
-        if (atomic_load_explicit(&devices[ordinal].state, memory_order_acquire) !=
+    for (unsigned ordinal = 0; ordinal < SHIM_DEVICES_MOST; ordinal++)
+        if (atomic_load_explicit(&devices[ordinal].state, memory_order_acquire) ==
             READY) /* A */
-            continue;
-        stats[count++] = (struct pool_device_stats){
-            .ordinal = ordinal,
-            .ceiling = device->ceiling,
-            .charged_bytes = policy_ledger_charged(&device->account),
-            .peak_charged_bytes = atomic_load_explicit(&device->account.peak_bytes,
-                                                       memory_order_relaxed), /* B */
-            .refusals = atomic_load_explicit(&device->account.refusals,
-                                             memory_order_relaxed), /* B */
-        };
-    }
+            stats[count++] = take_stock(&devices[ordinal].device);
     return count;
 }
 
 void shim_device_fork_prepare(void)
 {
-    shim_device_open();
     pthread_mutex_lock(&resolving);
-    pool_leases_fork_prepare(&leases);
 }
 
 void shim_device_fork_done(void)
 {
-    pool_leases_fork_done(&leases);
     pthread_mutex_unlock(&resolving);
 }

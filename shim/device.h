@@ -1,8 +1,9 @@
-/* Each device's ceiling and what is charged against it, and the leases of what was handed
-   out. Asks the driver for a device's size once; otherwise calls nothing outside. */
+/* Each device's ceiling, what is charged against it, and what the driver was last seen to say
+   of it. */
 #ifndef SHIM_DEVICE_H
 #define SHIM_DEVICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,38 +20,40 @@ struct shim_device {
     unsigned ordinal;
     struct policy_ceiling ceiling;
     struct policy_ledger_account account;
+    _Atomic int64_t managed_bytes; /* of what is charged; a figure */
+    /* What the driver said was in use of the whole device, and how much of that nobody here
+       was charged for, the last time that it was asked. Figures. */
+    _Atomic uint64_t observed_bytes;
+    _Atomic uint64_t external_bytes;
+    _Atomic bool is_observed;
 };
-
-/* Before the first lease. */
-void shim_device_open(void);
 
 /* The device with this ordinal, its ceiling resolved; NULL when the driver does not say
    how large it is or there are too many. */
 struct shim_device *shim_device_get(const struct shim_driver *driver, CUdevice ordinal);
 
-/* The device of the calling thread's current context; NULL when there is none. */
-struct shim_device *shim_device_current(const struct shim_driver *driver);
+/* The same for one that was got before. */
+struct shim_device *shim_device_known(unsigned ordinal);
 
-/* A charged allocation was handed out: remembers it until it ends. */
-void shim_device_lease(struct shim_device *device, CUdeviceptr address, size_t bytes,
-                       CUcontext owner);
+/* So much more, or less, of what is charged is managed memory. */
+void shim_device_count_managed(struct shim_device *device, int64_t bytes);
 
-/* Takes the lease of an address out, if we have one, with its device; the bytes stay
-   charged until shim_device_settle, or are leased again. */
-struct shim_device *shim_device_unlease(CUdeviceptr address, size_t *bytes,
-                                        CUcontext *owner);
-
-/* The bytes are free: takes them off the device's charge. */
-void shim_device_settle(struct shim_device *device, size_t bytes);
-
-/* A context has ended, and with it all that it owned. */
-void shim_device_end_context(CUcontext owner);
+/* What the driver itself says of the device, which is the one of the current context:
+   notes it; or asks first. Asked only where it costs the program nothing that it would
+   notice, before a refusal. */
+void shim_device_note(struct shim_device *device, size_t free_bytes, size_t total_bytes);
+void shim_device_observe(const struct shim_driver *driver, struct shim_device *device);
 
 /* Fills `stats` with the devices that were used; returns how many. */
 size_t shim_device_report(struct pool_device_stats stats[SHIM_DEVICES_MOST]);
 
 /* Allocations and frees that reached the driver. */
 extern _Atomic uint64_t shim_device_allocs, shim_device_frees;
+
+static inline void shim_device_count(_Atomic uint64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed); /* a figure */
+}
 
 /* Around a fork. */
 void shim_device_fork_prepare(void);

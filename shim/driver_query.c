@@ -1,10 +1,9 @@
-/* How large a device is and how much of it is left, as its ceiling makes it. The first
-   forms have 32 bits for an answer, and no more may be written. */
+/* How large a device is and how much of it is left, as its ceiling makes it. The first forms
+   have 32 bits for an answer, and no more may be written. */
 #include "shim/device.h"
 #include "shim/driver.h"
-#include "shim/driver_observe.h"
-#include "shim/guard.h"
-#include "shim/init.h"
+#include "shim/hook.h"
+#include "shim/place.h"
 
 static size_t least(size_t a, uint64_t b)
 {
@@ -16,20 +15,22 @@ static unsigned least_32(unsigned a, uint64_t b)
     return a < b ? a : (unsigned)b;
 }
 
+static uint64_t ceiling_of(const struct shim_driver *driver, CUdevice ordinal)
+{
+    const struct shim_device *device = shim_device_get(driver, ordinal);
+    return device ? device->ceiling.bytes : UINT64_MAX;
+}
+
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice ordinal)
 {
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuDeviceTotalMem_v2)
         return CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = driver->call.cuDeviceTotalMem_v2(bytes, ordinal);
-    if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
-        !shim_guard_enter())
+    if (result != CUDA_SUCCESS || !shim_hook_enter())
         return shim_observe_result(driver, result);
-    const struct shim_device *device = shim_device_get(driver, ordinal);
-    if (device)
-        *bytes = least(*bytes, device->ceiling.bytes);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    *bytes = least(*bytes, ceiling_of(driver, ordinal));
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuDeviceTotalMem(unsigned *bytes, CUdevice ordinal)
@@ -38,14 +39,10 @@ CUresult cuDeviceTotalMem(unsigned *bytes, CUdevice ordinal)
     if (!driver || !driver->call.cuDeviceTotalMem)
         return CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = driver->call.cuDeviceTotalMem(bytes, ordinal);
-    if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
-        !shim_guard_enter())
+    if (result != CUDA_SUCCESS || !shim_hook_enter())
         return shim_observe_result(driver, result);
-    const struct shim_device *device = shim_device_get(driver, ordinal);
-    if (device)
-        *bytes = least_32(*bytes, device->ceiling.bytes);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    *bytes = least_32(*bytes, ceiling_of(driver, ordinal));
+    return shim_hook_leave(driver, result);
 }
 
 /* What the ceiling leaves. The charge may exceed it only by a race with a refund; then
@@ -57,22 +54,44 @@ static uint64_t left_bytes(const struct shim_device *device)
     return charged < limit ? limit - charged : 0;
 }
 
+/* What can really be served: what the driver has, and what the ceiling leaves. The program
+   has just asked the driver: what it said is noted. */
+static void limit_info(const struct shim_driver *driver, size_t *free_bytes,
+                       size_t *total_bytes)
+{
+    struct shim_place place;
+    if (!shim_place_current(driver, &place))
+        return;
+    if (free_bytes && total_bytes)
+        shim_device_note(place.device, *free_bytes, *total_bytes);
+    if (total_bytes)
+        *total_bytes = least(*total_bytes, place.device->ceiling.bytes);
+    if (free_bytes)
+        *free_bytes = least(*free_bytes, left_bytes(place.device));
+}
+
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuMemGetInfo_v2)
         return CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = driver->call.cuMemGetInfo_v2(free_bytes, total_bytes);
-    if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
-        !shim_guard_enter())
+    if (result != CUDA_SUCCESS || !shim_hook_enter())
         return shim_observe_result(driver, result);
-    const struct shim_device *device = shim_device_current(driver);
-    if (device && total_bytes)
-        *total_bytes = least(*total_bytes, device->ceiling.bytes);
-    if (device && free_bytes)
-        *free_bytes = least(*free_bytes, left_bytes(device));
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    limit_info(driver, free_bytes, total_bytes);
+    return shim_hook_leave(driver, result);
+}
+
+static void limit_info_32(const struct shim_driver *driver, unsigned *free_bytes,
+                          unsigned *total_bytes)
+{
+    struct shim_place place;
+    if (!shim_place_current(driver, &place))
+        return;
+    if (total_bytes)
+        *total_bytes = least_32(*total_bytes, place.device->ceiling.bytes);
+    if (free_bytes)
+        *free_bytes = least_32(*free_bytes, left_bytes(place.device));
 }
 
 CUresult cuMemGetInfo(unsigned *free_bytes, unsigned *total_bytes)
@@ -81,14 +100,8 @@ CUresult cuMemGetInfo(unsigned *free_bytes, unsigned *total_bytes)
     if (!driver || !driver->call.cuMemGetInfo)
         return CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = driver->call.cuMemGetInfo(free_bytes, total_bytes);
-    if (result != CUDA_SUCCESS || !shim_settings()->options.enabled ||
-        !shim_guard_enter())
+    if (result != CUDA_SUCCESS || !shim_hook_enter())
         return shim_observe_result(driver, result);
-    const struct shim_device *device = shim_device_current(driver);
-    if (device && total_bytes)
-        *total_bytes = least_32(*total_bytes, device->ceiling.bytes);
-    if (device && free_bytes)
-        *free_bytes = least_32(*free_bytes, left_bytes(device));
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    limit_info_32(driver, free_bytes, total_bytes);
+    return shim_hook_leave(driver, result);
 }

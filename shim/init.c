@@ -13,8 +13,10 @@
 #include "shim/environment.h"
 #include "shim/host.h"
 #include "shim/host_account.h"
+#include "shim/lease.h"
 #include "shim/libc.h"
 #include "shim/limits.h"
+#include "shim/place.h"
 #include "shim/report.h"
 #include "shim/say.h"
 #include "shim/verbose.h"
@@ -124,6 +126,8 @@ const struct shim_settings *shim_settings(void)
 
 static void fork_prepare(void)
 {
+    shim_place_fork_prepare();
+    shim_lease_fork_prepare();
     shim_device_fork_prepare();
     shim_driver_fork_prepare();
     shim_observe_fork_prepare();
@@ -136,6 +140,8 @@ static void fork_done(bool in_child)
     shim_observe_fork_done();
     shim_driver_fork_done();
     shim_device_fork_done();
+    shim_lease_fork_done();
+    shim_place_fork_done();
 }
 
 static void fork_done_in_parent(void)

@@ -17,11 +17,10 @@ static inline void setup(void)
     pool_leases_open(&leases, &fake_source);
 }
 
-static const char owners[4]; /* identities */
-
 static inline struct pool_lease lease_of(uint64_t address, uint64_t bytes, unsigned owner)
 {
-    return (struct pool_lease){address, bytes, &owners[owner], owner + 10};
+    return (struct pool_lease){address, bytes, owner + 1, (uint16_t)(owner + 10),
+                               (uint16_t)(POOL_LEASE_ORDERED - owner)};
 }
 
 /* Opens a lease where none is. */
@@ -38,8 +37,8 @@ static inline void open_new(uint64_t address, uint64_t bytes, unsigned owner)
 static inline void lease_is(const struct pool_lease *lease, uint64_t address,
                             uint64_t bytes, unsigned owner)
 {
-    if (lease->address != address || lease->bytes != bytes ||
-        lease->owner != &owners[owner] || lease->device != owner + 10)
+    if (lease->address != address || lease->bytes != bytes || lease->owner != owner + 1 ||
+        lease->device != owner + 10 || lease->kind != POOL_LEASE_ORDERED - owner)
         ck_abort_msg("the lease of %#jx is one of %#jx, %ju bytes", (uintmax_t)address,
                      (uintmax_t)lease->address, (uintmax_t)lease->bytes);
 }
@@ -63,7 +62,7 @@ static inline void is_not_open(uint64_t address)
 struct ended {
     unsigned count;
     uint64_t bytes;
-    const void *owner;
+    uint32_t owner;
 };
 
 static inline void count_ended(void *context, const struct pool_lease *lease)
@@ -77,8 +76,8 @@ static inline void count_ended(void *context, const struct pool_lease *lease)
 
 static inline void close_owner(unsigned owner, unsigned count, uint64_t bytes)
 {
-    struct ended ended = {.owner = &owners[owner]};
-    pool_leases_close_owner(&leases, &owners[owner], count_ended, &ended);
+    struct ended ended = {.owner = owner + 1};
+    pool_leases_close_owner(&leases, owner + 1, count_ended, &ended);
     ck_assert_uint_eq(ended.count, count);
     ck_assert_uint_eq(ended.bytes, bytes);
 }

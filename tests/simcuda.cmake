@@ -70,3 +70,11 @@ target_link_libraries(call_hook PRIVATE tidemark_flags ${CMAKE_DL_LIBS})
 set_target_properties(call_hook PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 tidemark_script_test(preload_observed preload_observed.sh ${CMAKE_BINARY_DIR}
   ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def)
+
+# Accounting, under ceilings of 64 MiB.
+foreach(name preload_accounts preload_lifetimes)
+  tidemark_hooks_test(${name} simcuda)
+  target_compile_definitions(${name} PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0")
+endforeach()
