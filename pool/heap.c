@@ -4,10 +4,6 @@
 
 #include "policy/must.h"
 
-/* Memory order
-   [A] Figures, and the beginning of a window, which is handed from one thread to another by
-       nothing else: whoever exchanges it does the work of the window, under the locks. */
-
 enum {
     BASE_SHIFT = 21,      /* strides begin where a huge page can */
     AREA_SHIFT_MOST = 36, /* 64 GiB packed, and as much for each row */
@@ -57,18 +53,6 @@ bool pool_heap_open(struct pool_heap *heap, const struct pool_source *source)
     return false;
 }
 
-/* A figure. */
-static void note_returned(struct pool_heap *heap, size_t bytes)
-{
-    atomic_fetch_add_explicit(&heap->returned_bytes, bytes, memory_order_relaxed); /* A */
-}
-
-static void note_high_water(struct pool_heap *heap)
-{
-    atomic_store_explicit(&heap->high_water_bytes, pool_heap_read(heap).high_water_bytes,
-                          memory_order_relaxed); /* A */
-}
-
 static uint32_t pages_of(size_t bytes)
 {
     return (uint32_t)((bytes + ((size_t)1 << POOL_PAGE_SHIFT) - 1) >> POOL_PAGE_SHIFT);
@@ -104,41 +88,6 @@ static struct pool_record *record_of(const struct pool_heap *heap, const void *a
                                   : &heap->spans.records[index];
 }
 
-/* Gives back what age or the limit says. One thread does it for each window; others go on. */
-static void look_at_clock(struct pool_heap *heap)
-{
-    if (!heap->spans.source->now_ms)
-        return;
-    uint64_t now = heap->spans.source->now_ms();
-    uint64_t began = atomic_load_explicit(&heap->aged_ms, memory_order_relaxed); /* A */
-    /* Another thread may have read the clock later and begun the window already. */
-    if (now < began || now - began < heap->tuning.decay_ms ||
-        !atomic_compare_exchange_strong_explicit(&heap->aged_ms, &began, now,
-                                                 memory_order_relaxed, /* A */
-                                                 memory_order_relaxed))
-        return;
-    note_high_water(heap);
-    note_returned(heap, pool_spans_age(&heap->spans) + pool_rows_age(&heap->rows));
-}
-
-/* Bins count blocks by their class, and a block may be up to a quarter longer: stock is taken
-   only where that decides. */
-static bool is_over(struct pool_heap *heap, uint64_t limit_bytes)
-{
-    size_t packed = pool_spans_idle_bytes(&heap->spans);
-    size_t rows = pool_rows_idle_bytes(&heap->rows);
-    if (packed + rows > limit_bytes)
-        return true;
-    return packed + packed / 4 + rows > limit_bytes &&
-           pool_heap_read(heap).idle_bytes > limit_bytes;
-}
-
-static void keep_limit(struct pool_heap *heap)
-{
-    if (heap->tuning.retain_bytes && is_over(heap, heap->tuning.retain_bytes()))
-        (void)pool_heap_trim(heap);
-}
-
 static void *claim_span(struct pool_heap *heap, size_t bytes, bool *fresh)
 {
     uint32_t index = pool_spans_claim(&heap->spans, granules_of(bytes), fresh);
@@ -146,7 +95,7 @@ static void *claim_span(struct pool_heap *heap, size_t bytes, bool *fresh)
         return NULL;
     POOL_SET(&heap->spans.records[index], pages, pages_of(bytes));
     if (__builtin_expect(pool_spans_due(&heap->spans, index), 0))
-        look_at_clock(heap);
+        pool_heap_look_at_clock(heap);
     return heap->base + ((size_t)index << POOL_GRANULE_SHIFT);
 }
 
@@ -159,7 +108,7 @@ static void *claim_row(struct pool_heap *heap, size_t bytes, bool *fresh)
     if (*fresh)
         POOL_SET(&heap->spans, dense, true);
     if (pool_rows_due(&heap->rows, index))
-        look_at_clock(heap);
+        pool_heap_look_at_clock(heap);
     return pool_rows_address(&heap->rows, index);
 }
 
@@ -231,16 +180,10 @@ enum pool_heap_place pool_heap_place(const struct pool_heap *heap, const void *a
     return POOL_PLACE_INSIDE;
 }
 
-/* A block that another thread returns meanwhile waits for the next that is returned. */
-static void close_idle(struct pool_heap *heap)
-{
-    note_returned(heap, pool_spans_close(&heap->spans) + pool_rows_close(&heap->rows));
-}
-
 static void return_row(struct pool_heap *heap, uint32_t index)
 {
     pool_rows_return(&heap->rows, index);
-    keep_limit(heap);
+    pool_heap_keep_limit(heap);
 }
 
 static void return_span(struct pool_heap *heap, uint32_t index)
@@ -248,7 +191,7 @@ static void return_span(struct pool_heap *heap, uint32_t index)
     bool look = pool_spans_limit_due(&heap->spans, index);
     pool_spans_return(&heap->spans, index);
     if (__builtin_expect(look, 0))
-        keep_limit(heap);
+        pool_heap_keep_limit(heap);
 }
 
 bool pool_heap_return(struct pool_heap *heap, void *address)
@@ -261,7 +204,7 @@ bool pool_heap_return(struct pool_heap *heap, void *address)
     else
         return_span(heap, index);
     if (__builtin_expect(is_closed(heap), 0))
-        close_idle(heap);
+        pool_heap_close_idle(heap);
     return true;
 }
 
@@ -304,95 +247,4 @@ void *pool_heap_grow(struct pool_heap *heap, void *block, size_t bytes)
         memcpy(grown, block, held < bytes ? held : bytes);
     must(pool_heap_return(heap, block));
     return grown;
-}
-
-static void count_block(void *context, const struct pool_record *record)
-{
-    struct pool_heap_figures *figures = context;
-    uint64_t bytes = (uint64_t)POOL_GET(record, granules) << POOL_GRANULE_SHIFT;
-    uint32_t state = POOL_GET(record, state);
-    if (state == POOL_CLEAN || state == POOL_GONE)
-        return;
-    figures->blocks++;
-    *(state == POOL_LIVE ? &figures->live_bytes : &figures->idle_bytes) += bytes;
-}
-
-/* What is held falls by a trim alone, so what was held before one is all there is to
-   remember. */
-static uint64_t high_water(struct pool_heap *heap, uint64_t held_bytes)
-{
-    uint64_t most = atomic_load_explicit(&heap->high_water_bytes,
-                                         memory_order_relaxed); /* a figure */
-    return held_bytes > most ? held_bytes : most;
-}
-
-struct pool_heap_figures pool_heap_read(struct pool_heap *heap)
-{
-    struct pool_heap_figures figures = {0};
-    figures.spilled = atomic_load_explicit(&heap->spilled, memory_order_relaxed);
-    if (heap->bytes == 0)
-        return figures;
-    pool_spans_walk(&heap->spans, count_block, &figures);
-    pool_rows_walk(&heap->rows, count_block, &figures);
-    struct pool_span_figures spans = pool_spans_figures(&heap->spans);
-    struct pool_row_figures rows = pool_rows_figures(&heap->rows);
-    figures.reused = spans.popped + spans.fitted + rows.reused;
-    figures.born = spans.born + rows.born;
-    figures.claims = figures.reused + figures.born;
-    figures.returned_bytes =
-        atomic_load_explicit(&heap->returned_bytes, memory_order_relaxed); /* A */
-    figures.high_water_bytes = high_water(heap, figures.live_bytes + figures.idle_bytes);
-    return figures;
-}
-
-void pool_heap_shed(struct pool_heap *heap)
-{
-    if (heap->bytes == 0)
-        return;
-    pool_spans_shed(&heap->spans);
-    pool_rows_shed(&heap->rows);
-}
-
-void pool_heap_close(struct pool_heap *heap)
-{
-    if (heap->bytes == 0)
-        return;
-    note_high_water(heap);
-    POOL_SET(heap, most_bytes, 0);
-    close_idle(heap);
-}
-
-size_t pool_heap_trim(struct pool_heap *heap)
-{
-    if (heap->bytes == 0)
-        return 0;
-    note_high_water(heap);
-    size_t bytes = pool_spans_trim(&heap->spans) + pool_rows_trim(&heap->rows);
-    note_returned(heap, bytes);
-    return bytes;
-}
-
-void pool_heap_tune(struct pool_heap *heap, const struct pool_heap_tuning *tuning)
-{
-    heap->tuning = *tuning;
-    heap->spans.huge = heap->rows.huge = tuning->huge;
-    if (heap->bytes && heap->spans.source->now_ms)
-        atomic_store_explicit(&heap->aged_ms, heap->spans.source->now_ms(),
-                              memory_order_relaxed); /* A */
-}
-
-void pool_heap_fork_prepare(struct pool_heap *heap)
-{
-    if (heap->bytes == 0)
-        return;
-    pool_spans_fork_prepare(&heap->spans);
-    pool_rows_fork_prepare(&heap->rows);
-}
-
-void pool_heap_fork_done(struct pool_heap *heap, bool in_child)
-{
-    if (heap->bytes == 0)
-        return;
-    pool_rows_fork_done(&heap->rows, in_child);
-    pool_spans_fork_done(&heap->spans, in_child);
 }

@@ -113,4 +113,16 @@ struct pool_heap_figures pool_heap_read(struct pool_heap *heap);
 void pool_heap_fork_prepare(struct pool_heap *heap);
 void pool_heap_fork_done(struct pool_heap *heap, bool in_child);
 
+/* For heap.c and heap_keep.c: */
+
+/* Gives back what nobody needed for a window, when one has ended. */
+void pool_heap_look_at_clock(struct pool_heap *heap);
+
+/* Gives everything back that is idle, when that is more than the limit. */
+void pool_heap_keep_limit(struct pool_heap *heap);
+
+/* In a closed heap: gives back what has come back. A block that another thread returns
+   meanwhile waits for the next that is returned. */
+void pool_heap_close_idle(struct pool_heap *heap);
+
 #endif

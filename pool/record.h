@@ -35,6 +35,9 @@ struct pool_record {
 
 _Static_assert(sizeof(struct pool_record) == 16, "four records to a cache line");
 
+/* What a claim or a return seldom comes to: kept out of the road that it nearly always takes. */
+#define POOL_RARE __attribute__((noinline, cold))
+
 #define POOL_RELAXED memory_order_relaxed
 
 /* Relaxed access: the thread that owns a block is the only one that writes its record,
