@@ -25,11 +25,6 @@
 
 _Static_assert(TAG_SHIFT == 32, "the tag keeps at least 32 bits");
 
-static uint32_t head_index(uint64_t head)
-{
-    return (uint32_t)(head & INDEX_MASK);
-}
-
 static uint32_t head_count(uint64_t head)
 {
     return (uint32_t)((head & COUNT_MASK) >> POOL_INDEX_BITS);
@@ -48,11 +43,12 @@ static void count_lap(struct pool_bin *bin, uint64_t before, uint64_t after)
         atomic_fetch_add_explicit(&bin->laps, 1, memory_order_relaxed); /* C */
 }
 
-uint32_t pool_bin_pop(struct pool_bin *bin, struct pool_record *records)
+uint32_t pool_bin_pop_head(struct pool_bin *bin, struct pool_record *records,
+                           uint64_t *left_head)
 {
     uint64_t head = atomic_load_explicit(&bin->head, memory_order_acquire); /* A */
     for (int tries = 0; tries < POOL_BIN_TRIES; tries++) {
-        uint32_t index = head_index(head);
+        uint32_t index = pool_bin_first(head);
         if (index == 0)
             return 0;
         uint32_t next = POOL_GET(&records[index], next); /* B */
@@ -62,6 +58,7 @@ uint32_t pool_bin_pop(struct pool_bin *bin, struct pool_record *records)
                                                    memory_order_acquire))
             continue;
         count_lap(bin, head, rest);
+        *left_head = rest;
         uint32_t left = head_count(rest);
         if (left < atomic_load_explicit(&bin->low, memory_order_relaxed)) /* C */
             atomic_store_explicit(&bin->low, left, memory_order_relaxed); /* C */
@@ -70,26 +67,24 @@ uint32_t pool_bin_pop(struct pool_bin *bin, struct pool_record *records)
     return 0;
 }
 
-uint32_t pool_bin_peek(const struct pool_bin *bin)
-{
-    return head_index(atomic_load_explicit(&bin->head, memory_order_relaxed)); /* B */
-}
-
-bool pool_bin_push(struct pool_bin *bin, struct pool_record *records, uint32_t index)
+bool pool_bin_push_head(struct pool_bin *bin, struct pool_record *records, uint32_t index,
+                        uint64_t *left_head)
 {
     uint64_t head = atomic_load_explicit(&bin->head, memory_order_relaxed); /* A */
     for (int tries = 0; tries < POOL_BIN_TRIES; tries++) {
-        if (head_count(head) == POOL_BIN_MOST)
-            return false;
-        POOL_SET(&records[index], next, head_index(head)); /* A */
+        if (head_count(head) == POOL_BIN_MOST || pool_bin_first(head) == index)
+            break;
+        POOL_SET(&records[index], next, pool_bin_first(head)); /* A */
         uint64_t more = ((head & ~INDEX_MASK) | index) + COUNT_ONE + TAG_ONE;
         if (!atomic_compare_exchange_weak_explicit(&bin->head, &head, more,
                                                    memory_order_release, /* A */
                                                    memory_order_relaxed))
             continue;
         count_lap(bin, head, more);
+        *left_head = more;
         return true;
     }
+    *left_head = head;
     return false;
 }
 
@@ -97,7 +92,7 @@ uint32_t pool_bin_drain(struct pool_bin *bin)
 {
     uint64_t head = atomic_load_explicit(&bin->head, memory_order_relaxed); /* A */
     for (int tries = 0; tries < POOL_BIN_TRIES; tries++) {
-        if (head_index(head) == 0)
+        if (pool_bin_first(head) == 0)
             return 0;
         /* Counts as so many pops, which `drained` takes off again. */
         uint64_t empty = (head_tag(head) + head_count(head)) << TAG_SHIFT;
@@ -108,7 +103,7 @@ uint32_t pool_bin_drain(struct pool_bin *bin)
         count_lap(bin, head, empty);
         bin->drained += head_count(head);
         atomic_store_explicit(&bin->low, 0, memory_order_relaxed); /* C */
-        return head_index(head);
+        return pool_bin_first(head);
     }
     return 0;
 }

@@ -90,16 +90,17 @@ static struct pool_record *record_of(const struct pool_heap *heap, const void *a
 
 static void *claim_span(struct pool_heap *heap, size_t bytes, bool *fresh)
 {
-    uint32_t index = pool_spans_claim(&heap->spans, granules_of(bytes), fresh);
-    if (!index)
+    bool due;
+    uint32_t index = pool_spans_claim(&heap->spans, granules_of(bytes), fresh, &due);
+    if (__builtin_expect(index == 0, 0))
         return NULL;
     POOL_SET(&heap->spans.records[index], pages, pages_of(bytes));
-    if (__builtin_expect(pool_spans_due(&heap->spans, index), 0))
+    if (__builtin_expect(due, 0))
         pool_heap_look_at_clock(heap);
     return heap->base + ((size_t)index << POOL_GRANULE_SHIFT);
 }
 
-static void *claim_row(struct pool_heap *heap, size_t bytes, bool *fresh)
+POOL_RARE static void *claim_row(struct pool_heap *heap, size_t bytes, bool *fresh)
 {
     uint32_t index = pool_rows_claim(&heap->rows, bytes, fresh);
     if (!index)
@@ -112,13 +113,15 @@ static void *claim_row(struct pool_heap *heap, size_t bytes, bool *fresh)
     return pool_rows_address(&heap->rows, index);
 }
 
-static void *spill(struct pool_heap *heap)
+POOL_RARE static void *spill(struct pool_heap *heap)
 {
     atomic_fetch_add_explicit(&heap->spilled, 1, memory_order_relaxed); /* a figure */
     return NULL;
 }
 
-void *pool_heap_claim(struct pool_heap *heap, size_t bytes, bool *fresh)
+/* Flat: what a claim of an idle block comes to is counted in instructions. */
+__attribute__((flatten)) void *pool_heap_claim(struct pool_heap *heap, size_t bytes,
+                                               bool *fresh)
 {
     *fresh = false;
     if (bytes > POOL_GET(heap, most_bytes))
@@ -180,32 +183,39 @@ enum pool_heap_place pool_heap_place(const struct pool_heap *heap, const void *a
     return POOL_PLACE_INSIDE;
 }
 
-static void return_row(struct pool_heap *heap, uint32_t index)
+POOL_RARE static bool return_row(struct pool_heap *heap, const void *address)
 {
-    pool_rows_return(&heap->rows, index);
-    pool_heap_keep_limit(heap);
-}
-
-static void return_span(struct pool_heap *heap, uint32_t index)
-{
-    bool look = pool_spans_limit_due(&heap->spans, index);
-    pool_spans_return(&heap->spans, index);
-    if (__builtin_expect(look, 0))
-        pool_heap_keep_limit(heap);
-}
-
-bool pool_heap_return(struct pool_heap *heap, void *address)
-{
-    uint32_t index = index_of(heap, address);
-    if (!index || POOL_GET(record_of(heap, address), state) != POOL_LIVE)
+    size_t offset = (uintptr_t)address - (uintptr_t)heap->base;
+    uint32_t index = offset < heap->bytes ? index_of(heap, address) : 0;
+    if (!index || !pool_rows_return(&heap->rows, index))
         return false;
-    if (in_rows(heap, address))
-        return_row(heap, index);
-    else
-        return_span(heap, index);
-    if (__builtin_expect(is_closed(heap), 0))
-        pool_heap_close_idle(heap);
+    pool_heap_keep_limit(heap);
     return true;
+}
+
+static bool return_span(struct pool_heap *heap, size_t offset)
+{
+    bool due;
+    uint32_t index = (uint32_t)(offset >> POOL_GRANULE_SHIFT);
+    if (__builtin_expect(offset & (((size_t)1 << POOL_GRANULE_SHIFT) - 1), 0) ||
+        !pool_spans_return(&heap->spans, index, &due))
+        return false;
+    if (__builtin_expect(due, 0))
+        pool_heap_keep_limit(heap);
+    return true;
+}
+
+/* Flat, as above. */
+__attribute__((flatten)) bool pool_heap_return(struct pool_heap *heap, void *address)
+{
+    size_t offset = (uintptr_t)address - (uintptr_t)heap->base;
+    size_t packed_bytes = (uintptr_t)heap->rows_base - (uintptr_t)heap->base;
+    bool returned = __builtin_expect(offset < packed_bytes, 1)
+                        ? return_span(heap, offset)
+                        : return_row(heap, address);
+    if (__builtin_expect(returned && is_closed(heap), 0))
+        pool_heap_close_idle(heap);
+    return returned;
 }
 
 size_t pool_heap_usable(const struct pool_heap *heap, const void *address)

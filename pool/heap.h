@@ -77,7 +77,8 @@ bool pool_heap_owns(const struct pool_heap *heap, const void *address);
    (counted as spilled). *fresh: the memory reads as zero. */
 void *pool_heap_claim(struct pool_heap *heap, size_t bytes, bool *fresh);
 
-/* Gives a block back. False, and nothing changed, when no live block starts there. */
+/* Gives a block back. Any address will do: false, and nothing changed, when no live block starts
+   there. */
 bool pool_heap_return(struct pool_heap *heap, void *address);
 
 /* The page-rounded request of a live block. */

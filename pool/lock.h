@@ -5,6 +5,7 @@
 #ifndef POOL_LOCK_H
 #define POOL_LOCK_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,7 +32,9 @@ static inline void pool_lock_open(struct pool_lock *lock)
 static inline bool pool_lock_wait(struct pool_lock *lock)
 {
     struct timespec until;
+    int kept = errno; /* a clock that is refused sets it */
     clock_gettime(CLOCK_REALTIME, &until);
+    errno = kept;
     until.tv_nsec += POOL_LOCK_WAIT_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;

@@ -30,7 +30,9 @@ struct pool_record {
     _Atomic uint32_t granules; /* capacity of the block in granules */
     _Atomic uint32_t
         pages; /* LIVE: the request in pages; FREE: the previous in its list */
-    _Atomic uint32_t state; /* enum pool_state */
+    _Atomic uint16_t state; /* enum pool_state */
+    _Atomic uint16_t
+        size_class; /* LIVE, IDLE in the packed area: of the bin it returns to */
 };
 
 _Static_assert(sizeof(struct pool_record) == 16, "four records to a cache line");

@@ -66,8 +66,9 @@ uint32_t pool_rows_claim(struct pool_rows *rows, size_t bytes, bool *fresh);
    smaller or the source refuses; the block is then as before. */
 bool pool_rows_extend(struct pool_rows *rows, uint32_t index, size_t bytes);
 
-/* Gives a block back that is POOL_LIVE. */
-void pool_rows_return(struct pool_rows *rows, uint32_t index);
+/* Gives a block back; false when it is not live, and nothing has changed: of two threads that
+   return it at once, one is told so. */
+bool pool_rows_return(struct pool_rows *rows, uint32_t index);
 
 /* Gives the address space back in which no block was born: none will be. */
 void pool_rows_shed(struct pool_rows *rows);

@@ -29,6 +29,12 @@ static inline uint32_t pool_span_class_granules(uint32_t size_class)
     return (size_class - 4 * shift + 1) << shift;
 }
 
+/* log2 of the granules of a block of the class, rounded down; 1 for the first class, too. */
+static inline uint32_t pool_span_class_octave(uint32_t size_class)
+{
+    return (size_class + 1) / 4 + 1;
+}
+
 /* The largest class that fits inside so many granules. */
 static inline uint32_t pool_span_class_within(uint32_t granules)
 {

@@ -7,6 +7,11 @@
        the pop and the acquire before the bins are read keep the difference from going below
        zero.
 
+   Of two threads that return one block at the same moment both may find it live. The exchange
+   of the bin's head then tells the second one, unless another block was returned in between;
+   else the claim tells that finds the block live. An exchange of the state would always tell,
+   and make a third of what a claim and a return cost.
+
    Under the lock the area is tiled by blocks: each block's first record holds its length. */
 
 static struct pool_record *at(struct pool_spans *spans, uint32_t index)
@@ -112,75 +117,105 @@ static uint32_t fit(struct pool_spans *spans, uint32_t granules, bool *fresh)
     return index;
 }
 
-static uint32_t claim_locked(struct pool_spans *spans, uint32_t granules, bool *fresh)
+POOL_RARE static uint32_t claim_locked(struct pool_spans *spans, uint32_t granules,
+                                       bool *fresh)
 {
+    if (!pool_lock_take(&spans->lock))
+        return 0;
     pool_spans_drain(spans);
     uint32_t index = fit(spans, granules, fresh);
     if (!index)
         index = extend(spans, granules, fresh);
-    /* While no fork can begin: no child finds a block without a state. */
-    if (index)
+    if (index) {
+        POOL_SET(at(spans, index), size_class,
+                 (uint16_t)pool_span_class_within(granules));
+        /* While no fork can begin: no child finds a block without a state. */
         POOL_SET(at(spans, index), state, POOL_LIVE);
+    }
+    pool_lock_give(&spans->lock);
     return index;
 }
 
-/* Into the bin of the largest class that the block can serve. */
-static void return_idle(struct pool_spans *spans, uint32_t index)
+/* The block's bin would not take it. False when another thread has just returned it. */
+POOL_RARE static bool return_locked(struct pool_spans *spans, uint32_t index,
+                                    uint64_t head)
 {
-    uint32_t size_class = pool_span_class_within(length(spans, index));
-    if (pool_bin_push(&spans->bins[size_class], spans->records, index))
-        return;
+    if (pool_bin_first(head) == index)
+        return false;
     /* With the lock lost the block is, too: nobody claims it again. */
     if (!pool_lock_take(&spans->lock))
-        return;
+        return true;
     make_free(spans, index);
     pool_lock_give(&spans->lock);
+    return true;
+}
+
+/* Into the bin of the largest class that the block can serve. */
+static bool return_idle(struct pool_spans *spans, uint32_t index, bool *due)
+{
+    uint32_t size_class = POOL_GET(at(spans, index), size_class);
+    uint64_t head;
+    if (__builtin_expect(
+            !pool_bin_push_head(&spans->bins[size_class], spans->records, index, &head),
+            0))
+        return return_locked(spans, index, head);
+    *due =
+        pool_bin_is_due(head, POOL_SPAN_LIMIT_SHIFT - pool_span_class_octave(size_class));
+    return true;
 }
 
 /* The class below holds blocks of this length and shorter ones. What waits on top is looked at
    first: a program that asks for one size again and again finds its own block there. */
-static uint32_t claim_below(struct pool_spans *spans, uint32_t granules)
+static uint32_t claim_below(struct pool_spans *spans, uint32_t granules, uint64_t *head)
 {
     struct pool_bin *bin = &spans->bins[pool_span_class_within(granules)];
     uint32_t index = pool_bin_peek(bin);
     if (!index || length(spans, index) < granules)
         return 0;
-    index = pool_bin_pop(bin, spans->records);
+    index = pool_bin_pop_head(bin, spans->records, head);
     if (!index || length(spans, index) >= granules)
         return index;
     /* Another thread took what was seen. */
+    bool due;
     atomic_fetch_add_explicit(&spans->put_back, 1, memory_order_release); /* A */
-    return_idle(spans, index);
+    (void)return_idle(spans, index, &due);
     return 0;
 }
 
-static uint32_t claim_idle(struct pool_spans *spans, uint32_t granules)
+static uint32_t claim_idle(struct pool_spans *spans, uint32_t granules, uint64_t *head)
 {
     uint32_t size_class = pool_span_class(granules);
     uint32_t index = 0;
     if (pool_span_class_granules(size_class) > granules)
-        index = claim_below(spans, granules);
-    return index ? index : pool_bin_pop(&spans->bins[size_class], spans->records);
-}
-
-uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fresh)
-{
-    *fresh = false;
-    uint32_t index = claim_idle(spans, granules);
-    if (index) {
-        POOL_SET(at(spans, index), state, POOL_LIVE);
-    } else if (pool_lock_take(&spans->lock)) {
-        index = claim_locked(spans, granules, fresh);
-        pool_lock_give(&spans->lock);
-    }
+        index = claim_below(spans, granules, head);
+    if (!index)
+        index = pool_bin_pop_head(&spans->bins[size_class], spans->records, head);
     return index;
 }
 
-void pool_spans_return(struct pool_spans *spans, uint32_t index)
+uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fresh,
+                          bool *due)
 {
-    must(POOL_GET(at(spans, index), state) == POOL_LIVE);
+    uint64_t head;
+    *fresh = false;
+    *due = true;
+    uint32_t index = claim_idle(spans, granules, &head);
+    if (__builtin_expect(index == 0, 0))
+        return claim_locked(spans, granules, fresh);
+    /* Else two threads have returned it at once, and one of them has claimed it since. */
+    must(POOL_GET(at(spans, index), state) == POOL_IDLE);
+    POOL_SET(at(spans, index), state, POOL_LIVE);
+    *due = pool_bin_is_due(head, POOL_BIN_LOOK_SHIFT);
+    return index;
+}
+
+bool pool_spans_return(struct pool_spans *spans, uint32_t index, bool *due)
+{
+    *due = true;
+    if (__builtin_expect(POOL_GET(at(spans, index), state) != POOL_LIVE, 0))
+        return false;
     POOL_SET(at(spans, index), state, POOL_IDLE);
-    return_idle(spans, index);
+    return return_idle(spans, index, due);
 }
 
 void pool_spans_open(struct pool_spans *spans, char *base, uint32_t granules,

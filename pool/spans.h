@@ -25,9 +25,9 @@
 enum {
     POOL_SPAN_ENABLE_GRANULES = 64, /* the area becomes writable in pieces of 4 MiB */
     POOL_SPAN_HUGE_GRANULES =
-        32, /* a huge page, and how much of the area stays without */
-    POOL_SPAN_LIMIT_GRANULES = 512, /* 32 MiB */
-    POOL_SPAN_FORK_GRANULES = 16,   /* a shorter span is not worth a mark around a fork */
+        32,                    /* a huge page, and how much of the area stays without */
+    POOL_SPAN_LIMIT_SHIFT = 9, /* 512 granules, 32 MiB */
+    POOL_SPAN_FORK_GRANULES = 16, /* a shorter span is not worth a mark around a fork */
     POOL_SPAN_MOST_INDEX = (1 << POOL_INDEX_BITS) - 1,
 };
 
@@ -62,29 +62,15 @@ void pool_spans_open(struct pool_spans *spans, char *base, uint32_t granules,
 
 /* A block of at least `granules` (1 to POOL_SPAN_MOST_GRANULES), by its index; 0 when the
    area is exhausted or the source refuses. *fresh: never handed out, or given back to the
-   source since: it reads as zero. */
-uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fresh);
+   source since: it reads as zero. *due: it is time to look at the clock. */
+uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fresh,
+                          bool *due);
 
-/* Gives a block back that is POOL_LIVE. */
-void pool_spans_return(struct pool_spans *spans, uint32_t index);
-
-/* Whether it is time to look at the clock, as the bin of this block's length sees it. */
-static inline bool pool_spans_due(const struct pool_spans *spans, uint32_t index)
-{
-    uint32_t granules = POOL_GET(&spans->records[index], granules);
-    return pool_bin_due(&spans->bins[pool_span_class_within(granules)]);
-}
-
-/* Whether it is time to hold what is idle against its limit: about once for each
-   POOL_SPAN_LIMIT_GRANULES of this block's class that were claimed and returned. */
-static inline bool pool_spans_limit_due(const struct pool_spans *spans, uint32_t index)
-{
-    uint32_t granules = POOL_GET(&spans->records[index], granules);
-    uint32_t size_class = pool_span_class_within(granules);
-    uint32_t octave = 31u - (uint32_t)__builtin_clz(pool_span_class_granules(size_class));
-    return pool_bin_due_every(&spans->bins[size_class],
-                              (uint32_t)POOL_SPAN_LIMIT_GRANULES >> octave);
-}
+/* Gives a block back; false when no live block begins at this index below the area's granules,
+   and nothing has changed. *due: it is time to hold what is idle against its limit, about once
+   for each 2^POOL_SPAN_LIMIT_SHIFT granules of this block's class that were claimed and
+   returned. */
+bool pool_spans_return(struct pool_spans *spans, uint32_t index, bool *due);
 
 /* Gives the address space behind the enabled part back: the area grows no further. */
 void pool_spans_shed(struct pool_spans *spans);

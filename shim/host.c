@@ -118,8 +118,8 @@ void shim_host_open(const struct shim_settings *settings)
     shim_host.route = SHIM_HOST_SERVING;
     shim_host_retained_end = (uintptr_t)shim_host.heap.base + shim_host.heap.bytes;
     if (shim_host.heap.bytes) {
-        shim_host.staging_min = settings->options.staging_min;
         tune(&settings->options);
+        shim_host.staging_min = settings->options.staging_min;
     }
 }
 

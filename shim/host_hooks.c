@@ -86,16 +86,26 @@ static void *claim_zeroed(size_t bytes)
     return block;
 }
 
-SLOW_ROAD static void *malloc_slow(size_t bytes)
+SLOW_ROAD static void *malloc_elsewhere(size_t bytes)
 {
     return shim_host_passing() ? shim_libc.malloc(bytes) : claim(bytes);
+}
+
+/* Not cold: what a claim costs is this and pool_heap_claim(). */
+__attribute__((noinline)) static void *malloc_staging(size_t bytes)
+{
+    bool fresh;
+    if (__builtin_expect(bytes < shim_host.staging_min, 0))
+        return malloc_elsewhere(bytes);
+    void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
+    return __builtin_expect(block != NULL, 1) ? block : ordinary(bytes);
 }
 
 void *malloc(size_t bytes)
 {
     if (__builtin_expect(bytes < shim_host_ordinary_below, 1))
         return jemalloc_malloc(bytes);
-    return malloc_slow(bytes);
+    return malloc_staging(bytes);
 }
 
 /* What a pointer in our range that cannot be freed is. A program that comes here would
@@ -113,7 +123,7 @@ void shim_host_refuse_pointer(const void *block)
     shim_say_and_trap("a block was freed by two threads at once", block);
 }
 
-SLOW_ROAD static void free_slow(void *block)
+SLOW_ROAD static void free_elsewhere(void *block)
 {
     if (!block)
         return;
@@ -122,15 +132,22 @@ SLOW_ROAD static void free_slow(void *block)
         shim_libc.free(block);
     else if (!shim_host_is_retained(block))
         jemalloc_free(block);
-    else if (!pool_heap_return(&shim_host.heap, block))
+    else
         shim_host_refuse_pointer(block);
     errno = kept;
+}
+
+/* A return sets no errno that would have to be kept. */
+__attribute__((noinline)) static void free_staging(void *block)
+{
+    if (__builtin_expect(!pool_heap_return(&shim_host.heap, block), 0))
+        free_elsewhere(block);
 }
 
 void free(void *block)
 {
     if (__builtin_expect((uintptr_t)block < shim_host_retained_end, 0))
-        free_slow(block);
+        free_staging(block);
     else
         jemalloc_free(block);
 }

@@ -52,7 +52,7 @@ static inline uint32_t claim_gives(size_t bytes, unsigned row, size_t stride)
 
 static inline void give_back(uint32_t index)
 {
-    pool_rows_return(&rows, index);
+    ck_assert(pool_rows_return(&rows, index));
 }
 
 static inline size_t capacity(uint32_t index)

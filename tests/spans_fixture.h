@@ -46,8 +46,8 @@ static inline char *address_of(uint32_t index)
 
 static inline uint32_t claim(uint32_t granules)
 {
-    bool fresh;
-    return pool_spans_claim(&spans, granules, &fresh);
+    bool fresh, due;
+    return pool_spans_claim(&spans, granules, &fresh, &due);
 }
 
 /* A claim that must be served at this granule. */
@@ -67,9 +67,9 @@ static inline void claim_written(uint32_t granules, uint32_t index)
 static inline void claim_gives_fresh(uint32_t granules, uint32_t index, bool expected)
 {
     static const char zero[16 << POOL_GRANULE_SHIFT];
-    bool fresh;
+    bool fresh, due;
     ck_assert_uint_le(bytes_of(granules), sizeof(zero));
-    ck_assert_uint_eq(pool_spans_claim(&spans, granules, &fresh), index);
+    ck_assert_uint_eq(pool_spans_claim(&spans, granules, &fresh, &due), index);
     ck_assert_int_eq(fresh, expected);
     if (fresh)
         ck_assert_mem_eq(address_of(index), zero, bytes_of(granules));
@@ -77,7 +77,8 @@ static inline void claim_gives_fresh(uint32_t granules, uint32_t index, bool exp
 
 static inline void give_back(uint32_t index)
 {
-    pool_spans_return(&spans, index);
+    bool due;
+    ck_assert(pool_spans_return(&spans, index, &due));
 }
 
 static inline uint32_t granules_of(uint32_t index)

@@ -186,14 +186,14 @@ static bool by_packed_area(uint32_t start, uint32_t granules, uint32_t area)
     static struct pool_record records[64];
     size_t bytes = (size_t)area << POOL_GRANULE_SHIFT;
     char *base = fake_source.reserve(bytes);
-    bool fresh;
+    bool due, fresh;
     ck_assert_ptr_nonnull(base);
     memset(&spans, 0, sizeof spans);
     memset(records, 0, sizeof records);
     pool_spans_open(&spans, base, area, records, &fake_source);
     if (start > 0)
-        ck_assert_uint_ne(pool_spans_claim(&spans, start, &fresh), 0);
-    bool served = pool_spans_claim(&spans, granules, &fresh) != 0;
+        ck_assert_uint_ne(pool_spans_claim(&spans, start, &fresh, &due), 0);
+    bool served = pool_spans_claim(&spans, granules, &fresh, &due) != 0;
     fake_source.release(base, bytes);
     return served;
 }
@@ -243,7 +243,7 @@ START_TEST(rows_are_claimed_and_grow_by_the_same_verdict)
             uint32_t index = pool_rows_claim(&rows, bytes, &fresh);
             ck_assert_int_eq(index != 0, by_arithmetic(in_pieces(bytes, ROW_SHIFT)));
             if (index != 0)
-                pool_rows_return(&rows, index);
+                ck_assert(pool_rows_return(&rows, index));
             /* Of the first row, until a larger claim takes it back. */
             index = pool_rows_claim(&rows, 1, &fresh);
             ck_assert_uint_ne(index, 0);
@@ -251,7 +251,7 @@ START_TEST(rows_are_claimed_and_grow_by_the_same_verdict)
             if (pool_rows_address(&rows, index) < rows.base + stride)
                 ck_assert_int_eq(pool_rows_extend(&rows, index, bytes),
                                  by_arithmetic(in_pieces(bytes, POOL_ROW_FIRST_SHIFT)));
-            pool_rows_return(&rows, index);
+            ck_assert(pool_rows_return(&rows, index));
         }
     }
 }

@@ -275,11 +275,42 @@ START_TEST(what_nobody_needed_is_the_fewest_idle_of_the_window_and_of_now)
 }
 END_TEST
 
+START_TEST(a_block_that_waits_on_top_is_not_pushed_again)
+{
+    struct pool_bin bin = bin_after(0);
+    uint64_t head, before;
+    push(&bin, 2);
+    push(&bin, 1);
+    before = atomic_load_explicit(&bin.head, memory_order_relaxed);
+    ck_assert(!pool_bin_push_head(&bin, records, 1, &head));
+    ck_assert_uint_eq(head, before);
+    ck_assert_uint_eq(pool_bin_first(head), 1);
+    pop_gives(&bin, 1);
+    pop_gives(&bin, 2);
+    pop_gives(&bin, 0);
+}
+END_TEST
+
+START_TEST(a_change_tells_the_head_that_it_left)
+{
+    struct pool_bin bin = bin_after(0);
+    uint64_t head;
+    for (uint32_t index = 1; index <= 2; index++) {
+        ck_assert(pool_bin_push_head(&bin, records, index, &head));
+        ck_assert_uint_eq(head, atomic_load_explicit(&bin.head, memory_order_relaxed));
+    }
+    for (uint32_t index = 2; index >= 1; index--) {
+        ck_assert_uint_eq(pool_bin_pop_head(&bin, records, &head), index);
+        ck_assert_uint_eq(head, atomic_load_explicit(&bin.head, memory_order_relaxed));
+    }
+}
+END_TEST
+
 enum { RHYTHM_CLAIMS = 4000 };
 
 /* The longest wait for a claim that is due, of a program that claims `hot` blocks and gives
    them back, again and again, from this tag on. */
-static unsigned longest_wait(uint64_t tag, unsigned hot, uint32_t interval, unsigned *due)
+static unsigned longest_wait(uint64_t tag, unsigned hot, unsigned shift, unsigned *due)
 {
     struct pool_bin bin = bin_after(tag);
     unsigned wait = 0, longest = 0;
@@ -289,9 +320,10 @@ static unsigned longest_wait(uint64_t tag, unsigned hot, uint32_t interval, unsi
             if (!pool_bin_push(&bin, records, index))
                 ck_abort();
         for (uint32_t index = hot; index > 0; index--) {
-            if (pool_bin_pop(&bin, records) != index)
+            uint64_t head;
+            if (pool_bin_pop_head(&bin, records, &head) != index)
                 ck_abort();
-            bool is_due = pool_bin_due_every(&bin, interval);
+            bool is_due = pool_bin_is_due(head, shift);
             *due += is_due;
             wait = is_due ? 0 : wait + 1;
             longest = wait > longest ? wait : longest;
@@ -305,14 +337,15 @@ START_TEST(no_rhythm_of_claims_and_returns_keeps_a_program_from_looking)
     unsigned due;
     for (unsigned hot = 1; hot <= 40; hot++)
         for (uint64_t tag = 0; tag < 32; tag++) {
-            unsigned longest = longest_wait(tag, hot, POOL_BIN_LOOK, &due);
+            unsigned longest = longest_wait(tag, hot, POOL_BIN_LOOK_SHIFT, &due);
             ck_assert_msg(longest < 400, "%u blocks from tag %ju: %u claims", hot,
                           (uintmax_t)tag, longest);
-            ck_assert_uint_ge(due, RHYTHM_CLAIMS / POOL_BIN_LOOK / 2);
-            ck_assert_uint_le(due, RHYTHM_CLAIMS / POOL_BIN_LOOK * 2);
+            ck_assert_uint_ge(due, (RHYTHM_CLAIMS >> POOL_BIN_LOOK_SHIFT) / 2);
+            ck_assert_uint_le(due, (RHYTHM_CLAIMS >> POOL_BIN_LOOK_SHIFT) * 2);
         }
-    ck_assert_uint_eq(longest_wait(0, 1, 1, &due), 0);
-    ck_assert_uint_le(longest_wait(0, 1, POOL_BIN_LOOK, &due), 2 * POOL_BIN_LOOK);
+    ck_assert_uint_eq(longest_wait(0, 1, 0, &due), 0);
+    ck_assert_uint_le(longest_wait(0, 1, POOL_BIN_LOOK_SHIFT, &due),
+                      2 << POOL_BIN_LOOK_SHIFT);
 }
 END_TEST
 
@@ -371,6 +404,8 @@ SUITE_MAIN("pool/bins", an_empty_bin_gives_nothing, blocks_come_back_last_in_fir
            a_full_bin_drained_across_half_a_turn_counts_one_lap,
            the_low_mark_is_the_fewest_idle_since_it_was_set,
            a_block_on_top_is_seen_and_stays,
+           a_block_that_waits_on_top_is_not_pushed_again,
+           a_change_tells_the_head_that_it_left,
            what_nobody_needed_is_the_fewest_idle_of_the_window_and_of_now,
            no_rhythm_of_claims_and_returns_keeps_a_program_from_looking,
            threads_pop_each_block_one_at_a_time_and_see_what_was_written_before)

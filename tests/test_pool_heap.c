@@ -30,6 +30,8 @@ START_TEST(a_source_without_room_leaves_a_heap_that_refuses_and_owns_nothing)
     ck_assert_uint_eq(fake_reserved(), 0);
     ck_assert(!pool_heap_owns(&heap, block));
     ck_assert(!pool_heap_owns(&heap, NULL));
+    ck_assert(!pool_heap_return(&heap, block));
+    ck_assert(!pool_heap_return(&heap, NULL));
     is_refused(1);
     ck_assert_ptr_null(pool_heap_claim_growing(&heap, MIB));
     counts_are(0, 0, 2);
@@ -241,6 +243,19 @@ START_TEST(a_pointer_is_a_block_only_where_a_live_one_begins)
 }
 END_TEST
 
+START_TEST(an_address_outside_of_the_reservation_is_no_block)
+{
+    char *end = heap.base + heap.bytes;
+    char *const outside[] = {NULL,          heap.base - 64 * KIB,
+                             heap.base - 1, end,
+                             end + GIB,     (char *)UINTPTR_MAX - 64 * KIB + 1};
+    (void)claim(MIB);
+    for (unsigned i = 0; i < sizeof outside / sizeof *outside; i++)
+        ck_assert(!pool_heap_return(&heap, outside[i]));
+    bytes_are(MIB, 0);
+}
+END_TEST
+
 START_TEST(an_address_is_ours_where_a_block_was_ever_born)
 {
     char *packed = claim(MIB), *large = claim(40 * MIB);
@@ -361,6 +376,7 @@ SUITE_MAIN_WITH("pool/heap", setup, teardown,
                 growing_that_the_source_refuses_leaves_the_block_as_it_was,
                 a_block_for_growing_comes_from_the_packed_area_where_rows_refuse,
                 a_pointer_is_a_block_only_where_a_live_one_begins,
+                an_address_outside_of_the_reservation_is_no_block,
                 an_address_is_ours_where_a_block_was_ever_born,
                 a_block_that_was_returned_is_told_from_one_that_never_was,
                 a_block_that_outgrows_its_own_moves_with_its_contents,

@@ -91,7 +91,7 @@ static void age_in_seconds(void)
 /* Claims and returns one granule, so often that the clock is looked at. */
 static void go_on(void)
 {
-    for (unsigned i = 0; i < 2 * POOL_BIN_LOOK; i++)
+    for (unsigned i = 0; i < 2 << POOL_BIN_LOOK_SHIFT; i++)
         give_back(claim(1));
 }
 
@@ -152,7 +152,7 @@ START_TEST(rows_alone_look_at_the_clock_too)
     give_back(second);
     for (unsigned window = 0; window < 3; window++) {
         fake_wait_ms(1000);
-        for (unsigned i = 0; i < 2 * POOL_BIN_LOOK; i++)
+        for (unsigned i = 0; i < 2 << POOL_BIN_LOOK_SHIFT; i++)
             give_back(claim(40 * MIB));
     }
     returned_are(40 * MIB);

@@ -359,7 +359,7 @@ static void see_windows_end(unsigned thread, void *shared)
     for (unsigned window = 1; window <= SHARED_WINDOWS; window++) {
         if (thread == 0) {
             uint32_t index = pool_rows_index(&heap.rows, claim(40 * MIB));
-            pool_rows_return(&heap.rows, index);
+            ck_assert(pool_rows_return(&heap.rows, index));
             fake_wait_ms(WINDOW_MS);
         }
         pthread_barrier_wait(together);
@@ -424,7 +424,7 @@ START_TEST(a_program_that_forks_in_every_window_still_gives_memory_back)
     give_back(hot);
     for (unsigned window = 0; window < 4; window++) {
         fork_in_vain();
-        for (unsigned i = 0; i < 4 * POOL_BIN_LOOK; i++)
+        for (unsigned i = 0; i < 4 << POOL_BIN_LOOK_SHIFT; i++)
             give_back(claim(64 * KIB));
         fork_in_vain();
         fake_wait_ms(WINDOW_MS);

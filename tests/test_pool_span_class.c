@@ -38,6 +38,17 @@ START_TEST(a_length_beyond_the_last_class_fits_the_last)
 }
 END_TEST
 
+START_TEST(the_octave_of_a_class_is_that_of_its_granules_and_at_least_the_first)
+{
+    ck_assert_uint_eq(pool_span_class_octave(0), 1);
+    for (uint32_t i = 1; i < POOL_SPAN_CLASSES; i++) {
+        ck_assert_uint_le(UINT32_C(1) << pool_span_class_octave(i), classes[i]);
+        ck_assert_uint_gt(UINT32_C(2) << pool_span_class_octave(i), classes[i]);
+    }
+}
+END_TEST
+
 SUITE_MAIN("pool/span_class", the_classes_are_these,
            a_length_between_two_classes_is_served_by_the_upper_and_fits_the_lower,
-           a_length_beyond_the_last_class_fits_the_last)
+           a_length_beyond_the_last_class_fits_the_last,
+           the_octave_of_a_class_is_that_of_its_granules_and_at_least_the_first)

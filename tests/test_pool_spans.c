@@ -233,11 +233,11 @@ END_TEST
 
 START_TEST(a_free_span_at_the_end_becomes_part_of_a_new_block)
 {
-    bool fresh;
+    bool due, fresh;
     claim_gives(1, 1);
     claim_gives(16, 2);
     give_back(2);
-    ck_assert_uint_eq(pool_spans_claim(&spans, 64, &fresh), 2);
+    ck_assert_uint_eq(pool_spans_claim(&spans, 64, &fresh, &due), 2);
     ck_assert(!fresh);
     ck_assert_uint_eq(top(), 66);
     ck_assert_uint_eq(granules_of(2), 64);
@@ -247,18 +247,18 @@ END_TEST
 
 START_TEST(a_block_that_only_extends_the_area_is_fresh)
 {
-    bool fresh;
-    uint32_t index = pool_spans_claim(&spans, 7, &fresh);
+    bool due, fresh;
+    uint32_t index = pool_spans_claim(&spans, 7, &fresh, &due);
     ck_assert(fresh);
     give_back(index);
     claim_gives(7, index);
     fresh = true;
     give_back(index);
-    ck_assert_uint_eq(pool_spans_claim(&spans, 7, &fresh), index);
+    ck_assert_uint_eq(pool_spans_claim(&spans, 7, &fresh, &due), index);
     ck_assert(!fresh);
     fresh = true;
     give_back(index);
-    ck_assert_uint_eq(pool_spans_claim(&spans, 2, &fresh), index);
+    ck_assert_uint_eq(pool_spans_claim(&spans, 2, &fresh, &due), index);
     ck_assert(!fresh);
 }
 END_TEST
@@ -310,6 +310,23 @@ START_TEST(a_walk_meets_every_block_once)
 }
 END_TEST
 
+START_TEST(the_limit_is_due_about_once_for_each_32_mib_that_came_back)
+{
+    enum { ROUNDS = 8192 };
+    for (uint32_t granules = 2; granules <= POOL_SPAN_MOST_GRANULES; granules *= 2) {
+        unsigned due_count = 0;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            bool due;
+            ck_assert(pool_spans_return(&spans, claim(granules), &due));
+            due_count += due;
+        }
+        unsigned expected = ROUNDS * granules / POOL_SPAN_MOST_GRANULES;
+        ck_assert_uint_ge(due_count, expected / 2);
+        ck_assert_uint_le(due_count, expected * 2);
+    }
+}
+END_TEST
+
 SUITE_MAIN_WITH("pool/spans", setup, teardown,
                 new_blocks_follow_each_other_from_granule_one,
                 a_returned_block_serves_its_length_again_at_the_same_place,
@@ -327,4 +344,5 @@ SUITE_MAIN_WITH("pool/spans", setup, teardown,
                 a_free_span_at_the_end_becomes_part_of_a_new_block,
                 a_block_that_only_extends_the_area_is_fresh,
                 more_idle_blocks_than_a_bin_counts_become_free_spans,
-                a_walk_meets_every_block_once)
+                a_walk_meets_every_block_once,
+                the_limit_is_due_about_once_for_each_32_mib_that_came_back)

@@ -25,12 +25,12 @@ END_TEST
 
 START_TEST(a_source_that_refuses_leaves_everything_as_it_was)
 {
-    bool fresh = true;
+    bool due, fresh = true;
     claim_gives(32, 1);
     claim_gives(31, 33);
     give_back(33);
     fake_refuse_next_enable();
-    ck_assert_uint_eq(pool_spans_claim(&spans, 128, &fresh), 0);
+    ck_assert_uint_eq(pool_spans_claim(&spans, 128, &fresh, &due), 0);
     ck_assert(!fresh);
     ck_assert(pool_spans_valid(&spans));
     ck_assert_uint_eq(top(), 64);
@@ -122,22 +122,63 @@ START_TEST(without_its_lock_a_block_that_finds_its_bin_full_is_forgotten)
 }
 END_TEST
 
-static void return_twice(void)
+static bool is_returned(uint32_t index)
 {
-    uint32_t index = claim(1);
-    give_back(index);
-    give_back(index);
+    bool due;
+    return pool_spans_return(&spans, index, &due);
 }
 
-static void return_the_inside_of_a_block(void)
+START_TEST(a_return_of_what_is_not_live_is_refused_and_changes_nothing)
 {
-    give_back(claim(4) + 1);
+    claim_gives(4, 1);
+    ck_assert(!is_returned(2));
+    ck_assert(!is_returned(5));
+    give_back(1);
+    ck_assert(!is_returned(1));
+    claim_gives(4, 1);
+    claim_gives(4, 5);
+    figures_are(1, 0, 2);
+}
+END_TEST
+
+/* What a thread does that found the block live before another one returned it. */
+static bool is_returned_late(uint32_t index)
+{
+    POOL_SET(&records[index], state, POOL_LIVE);
+    return is_returned(index);
 }
 
-START_TEST(a_return_of_what_is_not_live_traps)
+START_TEST(of_two_threads_that_return_a_block_at_once_the_second_is_refused)
 {
-    ck_assert(suite_traps(return_twice));
-    ck_assert(suite_traps(return_the_inside_of_a_block));
+    claim_gives(4, 1);
+    claim_gives(4, 5);
+    give_back(5);
+    give_back(1);
+    ck_assert(!is_returned_late(1));
+    ck_assert_uint_eq(state_of(1), POOL_IDLE);
+    ck_assert_uint_eq(pool_bin_idle(&spans.bins[3]), 2);
+    claim_gives(4, 1);
+    claim_gives(4, 5);
+    claim_gives(4, 9);
+}
+END_TEST
+
+static void claim_what_was_returned_by_two(void)
+{
+    claim_gives(4, 1);
+    claim_gives(4, 5);
+    give_back(1);
+    give_back(5);
+    if (!is_returned_late(1))
+        return;
+    claim_gives(4, 1);
+    claim_gives(4, 5);
+    (void)claim(4);
+}
+
+START_TEST(a_block_that_two_threads_returned_is_not_claimed_by_two)
+{
+    ck_assert(suite_traps(claim_what_was_returned_by_two));
 }
 END_TEST
 
@@ -149,4 +190,6 @@ SUITE_MAIN_WITH("pool/spans at its edges", setup, teardown,
                 an_index_beyond_what_a_bin_can_name_is_never_used,
                 without_its_lock_the_area_serves_what_is_idle_and_nothing_else,
                 without_its_lock_a_block_that_finds_its_bin_full_is_forgotten,
-                a_return_of_what_is_not_live_traps)
+                a_return_of_what_is_not_live_is_refused_and_changes_nothing,
+                of_two_threads_that_return_a_block_at_once_the_second_is_refused,
+                a_block_that_two_threads_returned_is_not_claimed_by_two)

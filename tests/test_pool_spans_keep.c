@@ -308,10 +308,10 @@ END_TEST
 
 static bool child_has_live_and_no_idle_memory(void)
 {
-    bool fresh;
+    bool due, fresh;
     return address_of(33)[0] == 1 && pool_spans_idle_bytes(&spans) == 0 &&
-           pool_spans_claim(&spans, 32, &fresh) == 1 && fresh && address_of(1)[0] == 0 &&
-           address_of(33)[-1] == 0;
+           pool_spans_claim(&spans, 32, &fresh, &due) == 1 && fresh &&
+           address_of(1)[0] == 0 && address_of(33)[-1] == 0;
 }
 
 START_TEST(idle_memory_stays_with_the_parent_and_reads_as_zero_in_the_child)

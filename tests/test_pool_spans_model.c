@@ -27,8 +27,8 @@ static void model_check_fresh(uint32_t index, uint32_t granules)
 
 static void model_claim(struct model *model, uint32_t granules)
 {
-    bool fresh;
-    uint32_t index = pool_spans_claim(&spans, granules, &fresh);
+    bool due, fresh;
+    uint32_t index = pool_spans_claim(&spans, granules, &fresh, &due);
     if (index == 0)
         return;
     uint32_t have = granules_of(index);
