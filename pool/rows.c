@@ -134,8 +134,11 @@ bool pool_rows_extend(struct pool_rows *rows, uint32_t index, size_t bytes)
 static uint32_t bear(struct pool_rows *rows, struct pool_row *row, size_t bytes)
 {
     uint32_t born = POOL_GET(row, born);
-    if (rows->shed || born == row->strides ||
-        !pool_rows_extend(rows, row->first + born, bytes))
+    if (rows->shed || born == row->strides)
+        return 0;
+    /* Written before it is read: a page of records that is read first faults twice. */
+    POOL_SET(&rows->records[row->first + born], state, POOL_UNBORN);
+    if (!pool_rows_extend(rows, row->first + born, bytes))
         return 0;
     POOL_SET(row, born, born + 1);
     return row->first + born;

@@ -225,6 +225,9 @@ void pool_spans_open(struct pool_spans *spans, char *base, uint32_t granules,
     spans->records = spans->free.records = records;
     spans->source = source;
     POOL_SET(spans, top, 1); /* index 0 means "none" */
+    /* Written at once: the first block would read this page first and write it then, which are
+       two page faults. */
+    POOL_SET(at(spans, 0), state, POOL_UNBORN);
     spans->enabled = 0;
     spans->limit = granules < POOL_SPAN_MOST_INDEX ? granules : POOL_SPAN_MOST_INDEX;
     pool_lock_open(&spans->lock);

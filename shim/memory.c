@@ -11,6 +11,8 @@
 #include "shim/host_clear.h"
 #include "shim/kernel.h"
 
+/* On the stack, which reaches no further than it must: a page of it that was never touched is
+   one more fault of the bind that asks first. */
 enum { PATH_BYTES = 4096 };
 
 static bool read_file(const char *path, char *text, size_t bytes)
@@ -43,36 +45,41 @@ struct hierarchy {
     const char *file;   /* that holds a group's limit */
 };
 
-static uint64_t read_group(const struct hierarchy *in, const char *group)
+/* How far the line goes on from here. */
+static size_t rest_of_line(const char *text)
 {
-    char path[2 * PATH_BYTES];
-    struct pool_text text = {.bytes = path, .capacity = sizeof(path) - 1};
-    pool_text_put(&text, in->root);
-    pool_text_put(&text, in->mount);
-    pool_text_put(&text, group);
-    pool_text_put(&text, in->file);
-    path[text.length] = '\0';
-    return read_limit(path);
+    size_t length = 0;
+    while (text[length] != '\0' && text[length] != '\n')
+        length++;
+    return length;
 }
 
 /* Every group from ours up to the root may set a limit. Those that lie outside of what this
-   process can see have no file here. */
+   process can see have no file here, and a path that is too long for us is too long for the
+   kernel. */
 static uint64_t least_limit(const struct hierarchy *in, const char *groups)
 {
-    char group[PATH_BYTES];
+    char path[PATH_BYTES];
+    struct pool_text text = {.bytes = path, .capacity = sizeof(path)};
     const char *line = strstr(groups, in->prefix);
-    const char *own = line ? line + strlen(in->prefix) - 1 : "\n";
-    size_t length = strcspn(own, "\n");
+    const char *own = line ? line + strlen(in->prefix) - 1 : "";
+    size_t own_bytes = rest_of_line(own), file_bytes = strlen(in->file) + 1;
     uint64_t least = UINT64_MAX;
-    if (length == 0 || length >= sizeof(group))
+    pool_text_put(&text, in->root);
+    pool_text_put(&text, in->mount);
+    if (own_bytes == 0 || text.length + own_bytes + file_bytes > sizeof(path))
         return least;
-    memcpy(group, own, length);
-    for (char *end = group + length; end; end = strrchr(group, '/')) {
-        *end = '\0';
-        uint64_t limit = read_group(in, group);
+    memcpy(path + text.length, own, own_bytes);
+    size_t end = text.length + own_bytes;
+    for (;;) {
+        memcpy(path + end, in->file, file_bytes);
+        uint64_t limit = read_limit(path);
         least = limit < least ? limit : least;
+        if (end == text.length)
+            return least;
+        while (path[--end] != '/')
+            continue;
     }
-    return least;
 }
 
 uint64_t shim_memory_group_limit(const char *groups, const char *root)
@@ -91,7 +98,7 @@ uint64_t shim_memory_usable(void)
     struct sysinfo machine;
     char groups[PATH_BYTES];
     uint64_t usable = UINT64_MAX, group = UINT64_MAX;
-    if (sysinfo(&machine) == 0)
+    if (shim_kernel_3(SYS_sysinfo, (long)&machine, 0, 0) == 0)
         usable = (uint64_t)machine.totalram * machine.mem_unit;
     if (shim_clear_may_read_files() &&
         read_file("/proc/self/cgroup", groups, sizeof(groups)))
