@@ -22,6 +22,18 @@ string(APPEND JEMALLOC_RENAMES "_Unwind_Backtrace shim_jemalloc_backtrace\n"
   "_Unwind_GetIP shim_jemalloc_get_ip\n")
 file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/jemalloc.renames CONTENT "${JEMALLOC_RENAMES}")
 
+# What runs in every process lies together, so that little of the rest is mapped around it: the
+# linker puts .text.hot first. Members that run seldom, and branches that the compiler took for
+# unlikely, come last; stats and ctl have a word to say at the start, at the ends of their code:
+# stats is the neighbour of what comes before, ctl of what the linker puts behind.
+set(JEMALLOC_SELDOM stats prof_data prof_log prof_recent prof_stats prof_sys hpa hpa_hooks hpdata
+  psset sec ckh malloc_io buf_writer log safety_check inspect pa_extra ctl)
+list(TRANSFORM JEMALLOC_SELDOM APPEND .pic.o)
+set(MAKE_SELDOM "")
+foreach(member ${JEMALLOC_SELDOM})
+  list(APPEND MAKE_SELDOM COMMAND ${CMAKE_OBJCOPY} --rename-section .text.hot=.text.seldom ${member})
+endforeach()
+
 add_library(jemalloc_place OBJECT jemalloc_place.S)
 set(PRIVATE_JEMALLOC ${CMAKE_CURRENT_BINARY_DIR}/libjemalloc_private.a)
 add_custom_command(
@@ -33,7 +45,12 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -E rename jemalloc_placed.o jemalloc.pic.o
   COMMAND ${CMAKE_AR} r ${PRIVATE_JEMALLOC} jemalloc.pic.o
   COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${CMAKE_CURRENT_BINARY_DIR}/jemalloc.renames
+          --rename-section .text=.text.hot --rename-section .text.unlikely=.text.seldom
           ${PRIVATE_JEMALLOC}
+  COMMAND ${CMAKE_AR} x ${PRIVATE_JEMALLOC} ${JEMALLOC_SELDOM}
+  ${MAKE_SELDOM}
+  COMMAND ${CMAKE_AR} d ${PRIVATE_JEMALLOC} ${JEMALLOC_SELDOM}
+  COMMAND ${CMAKE_AR} q ${PRIVATE_JEMALLOC} ${JEMALLOC_SELDOM}
   DEPENDS ${JEMALLOC_PIC} ${CMAKE_CURRENT_BINARY_DIR}/jemalloc.renames
           jemalloc_place jemalloc_place.S
   COMMENT "Making the private jemalloc"
