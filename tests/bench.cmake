@@ -7,4 +7,6 @@ if(NOT TIDEMARK_SANITIZE)
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_paired.sh ${CMAKE_BINARY_DIR})
   add_test(NAME bench_peers
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_peers.sh ${CMAKE_BINARY_DIR})
+  add_test(NAME bench_pairs
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_pairs.sh ${CMAKE_BINARY_DIR})
 endif()
