@@ -43,44 +43,26 @@ static shim_function ask(const struct shim_driver *driver, const struct shim_hoo
     return result == CUDA_SUCCESS ? (shim_function)(uintptr_t)function : NULL;
 }
 
-/* A driver without a form answers for it with an older one, whose hook is then the right
-   one. Forms of a base stand in that order. */
-static bool is_older_form(const shim_function *answers, int id)
-{
-    const char *base = shim_hooks[id].base;
-    for (int older = shim_hook_first_form(base); older >= 0 && older < id;
-         older = shim_hook_next_form(base, older))
-        if (answers[older] == answers[id])
-            return true;
-    return false;
-}
-
 /* dlsym and cuGetProcAddress need not agree: both answers are kept. */
 static void learn(struct shim_driver *driver)
 {
-    shim_function answers[SHIM_HOOK_COUNT];
     if (atomic_load_explicit(&driver->answers_known, memory_order_acquire)) /* A */
         return;
-    for (int id = 0; id < SHIM_HOOK_COUNT; id++) {
-        answers[id] = ask(driver, &shim_hooks[id]);
-        if (!is_older_form(answers, id))
-            atomic_store_explicit(&driver->answered[id], answers[id],
-                                  memory_order_relaxed); /* A */
-    }
+    for (int id = 0; id < SHIM_HOOK_COUNT; id++)
+        atomic_store_explicit(&driver->answered[id], ask(driver, &shim_hooks[id]),
+                              memory_order_relaxed);                           /* A */
     atomic_store_explicit(&driver->answers_known, true, memory_order_release); /* A */
 }
 
-/* The form that the driver's own rule picks, among those that it has: the per-thread-stream
-   kind if that was asked for and there is one, and of a kind the newest that is not newer
-   than asked. */
-static int form_by_rule(const struct shim_driver *driver, const struct question *question)
+/* The form that the driver's own rule picks: the per-thread-stream kind if that was asked for
+   and there is one, and of a kind the newest that is not newer than asked. */
+static int form_by_rule(const struct question *question)
 {
     int best = -1;
     for (int id = shim_hook_first_form(question->base); id >= 0;
          id = shim_hook_next_form(question->base, id)) {
         const struct shim_hook *hook = &shim_hooks[id];
-        if (!driver->real[id] || hook->since > question->version ||
-            (hook->flags & ~question->flags) != 0)
+        if (hook->since > question->version || (hook->flags & ~question->flags) != 0)
             continue;
         if (best < 0 || hook->flags > shim_hooks[best].flags ||
             (hook->flags == shim_hooks[best].flags &&
@@ -103,26 +85,29 @@ static int form_by_symbol(const struct shim_driver *driver,
     return -1;
 }
 
-/* A form that we could not call on, since the driver does not export it, is not ours. */
+/* A driver without a form answers for it with an older one, which comes first here. */
 static int form_by_answer(struct shim_driver *driver, const struct question *question)
 {
     learn(driver);
     for (int id = shim_hook_first_form(question->base); id >= 0;
          id = shim_hook_next_form(question->base, id))
-        if (driver->real[id] &&
-            atomic_load_explicit(&driver->answered[id], memory_order_relaxed) == /* A */
-                question->returned)
+        if (atomic_load_explicit(&driver->answered[id], memory_order_relaxed) == /* A */
+            question->returned)
             return id;
     return -1;
 }
 
+/* -1: it is none that we know, or one that we could not call on, since the driver does not
+   export it. */
 static int form_of(struct shim_driver *driver, const struct question *question)
 {
-    int by_rule = form_by_rule(driver, question);
+    int by_rule = form_by_rule(question);
     int form = form_by_symbol(driver, question, by_rule);
     if (form < 0)
         form = form_by_answer(driver, question);
-    return form < 0 && question->version <= KNOWN_VERSION ? by_rule : form;
+    if (form < 0 && question->version <= KNOWN_VERSION)
+        form = by_rule;
+    return form >= 0 && driver->real[form] ? form : -1;
 }
 
 /* The program gets what we cannot place, and its memory is not accounted for: `run --strict`

@@ -49,28 +49,6 @@ else()
   set_tests_properties(check_driver_abi PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
-# A driver that does what a test tells it, and programs that call it through the library.
-add_library(echo_driver SHARED drivers/echo.c)
-target_link_libraries(echo_driver PRIVATE tidemark_flags)
-target_link_options(echo_driver PRIVATE -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,defs)
-set_target_properties(echo_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/echo)
-
-# tidemark_hooks_test(name DRIVER_TARGET): tests/<name>.c, with the library preloaded.
-function(tidemark_hooks_test name driver)
-  tidemark_unit_test(${name} ${CMAKE_DL_LIBS})
-  add_dependencies(${name} ${driver} shim)
-  target_compile_definitions(${name} PRIVATE DRIVER="$<TARGET_FILE:${driver}>")
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT LD_PRELOAD=${LIBRARY})
-endfunction()
-
-tidemark_hooks_test(preload_hooks echo_driver)
-add_executable(call_hook drivers/call_hook.c)
-target_link_libraries(call_hook PRIVATE tidemark_flags ${CMAKE_DL_LIBS})
-set_target_properties(call_hook PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-tidemark_script_test(preload_observed preload_observed.sh ${CMAKE_BINARY_DIR}
-  ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def)
-
 # Accounting, under ceilings of 64 MiB.
 foreach(name preload_accounts preload_lifetimes)
   tidemark_hooks_test(${name} simcuda)
