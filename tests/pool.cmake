@@ -1,3 +1,4 @@
+tidemark_unit_test(test_pool_arena pool)
 tidemark_unit_test(test_pool_bins pool)
 tidemark_unit_test(test_pool_lock pool)
 tidemark_unit_test(test_pool_span_class pool)
