@@ -13,18 +13,19 @@
    The loop ends: a lost exchange means that another thread's claim succeeded and moved the
    cursor on, at most capacity / align times. */
 
-static bool is_power_of_two(size_t value)
+/* What is added to an image before the mask. */
+static bool added_bytes(struct pool_arena_shape shape, uint64_t *added)
 {
-    return value != 0 && (value & (value - 1)) == 0;
+    return shape.align != 0 && (shape.align & (shape.align - 1)) == 0 &&
+           policy_checked_add(shape.prefix_bytes, shape.align - 1, added);
 }
 
 void pool_arena_open(struct pool_arena *arena, const void *block, size_t capacity_bytes,
                      struct pool_arena_shape shape)
 {
-    uint64_t added = 0;
+    uint64_t added;
     atomic_store_explicit(&arena->used_bytes, 0, memory_order_relaxed); /* A */
-    if (block && is_power_of_two(shape.align) &&
-        policy_checked_add(shape.prefix_bytes, shape.align - 1, &added)) {
+    if (block && added_bytes(shape, &added)) {
         arena->capacity_bytes = capacity_bytes;
         arena->added_bytes = (size_t)added;
         arena->align_mask = ~(shape.align - 1);
@@ -36,14 +37,13 @@ void pool_arena_open(struct pool_arena *arena, const void *block, size_t capacit
     }
 }
 
-bool pool_arena_measure(const struct pool_arena *arena, size_t image_bytes,
-                        size_t *piece_bytes)
+bool pool_arena_piece(struct pool_arena_shape shape, size_t image_bytes,
+                      size_t *piece_bytes)
 {
     uint64_t sum;
-    if (arena->added_bytes == SIZE_MAX ||
-        !policy_checked_add(image_bytes, arena->added_bytes, &sum))
+    if (!added_bytes(shape, &sum) || !policy_checked_add(image_bytes, sum, &sum))
         return false;
-    *piece_bytes = (size_t)sum & arena->align_mask;
+    *piece_bytes = (size_t)sum & ~(shape.align - 1);
     return true;
 }
 

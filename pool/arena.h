@@ -35,10 +35,10 @@ struct pool_arena {
 void pool_arena_open(struct pool_arena *arena, const void *block, size_t capacity_bytes,
                      struct pool_arena_shape shape);
 
-/* What a piece for an image of so many bytes takes; false when it cannot be represented, or
-   the arena refuses everything. */
-POLICY_MUST_CHECK bool pool_arena_measure(const struct pool_arena *arena,
-                                          size_t image_bytes, size_t *piece_bytes);
+/* What a piece for an image of so many bytes takes; false when it cannot be represented, or the
+   shape cannot be. */
+POLICY_MUST_CHECK bool pool_arena_piece(struct pool_arena_shape shape, size_t image_bytes,
+                                        size_t *piece_bytes);
 
 /* Takes a piece; *offset is where its prefix begins. False, and nothing changed, when there is
    not the room. */

@@ -25,8 +25,8 @@ intended() {
         echo "$name@GLIBC_2.2.5"
         echo "$name@@GLIBC_2.34"
     done
-    # Declared on one line, up to the bracket at least.
-    sed -n 's/^TIDEMARK_API .*\(tidemark_[a-z_]*\)(.*/\1@@TIDEMARK_1/p' "$header"
+    awk -v RS=';' '/\nTIDEMARK_API / && match($0, /tidemark_[a-z_]+\(/) {
+        print substr($0, RSTART, RLENGTH - 1) "@@TIDEMARK_1" }' "$header"
 }
 
 work=$(mktemp -d)
@@ -35,7 +35,7 @@ intended | sort >"$work/intended"
 nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort >"$work/exported"
 [ -s "$work/intended" ] || fail "the tables have no rows"
 [ "$(grep -c '@@TIDEMARK_1$' "$work/intended")" -eq "$(grep -c '^TIDEMARK_API ' "$header")" ] ||
-    fail "a function of $header is not declared on one line"
+    fail "not every function of $header was found"
 if ! diff "$work/intended" "$work/exported" >"$work/difference"; then
     fail "exported symbols differ from the tables (< intended, > exported):"
     cat "$work/difference"

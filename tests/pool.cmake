@@ -1,3 +1,8 @@
+tidemark_unit_test(test_pool_bind_leases pool)
+tidemark_unit_test(test_pool_bind_stage pool)
+tidemark_unit_test(test_pool_bind_slots pool)
+tidemark_unit_test(test_pool_bind pool)
+tidemark_unit_test(test_pool_retained pool)
 tidemark_unit_test(test_pool_arena pool)
 tidemark_unit_test(test_pool_bins pool)
 tidemark_unit_test(test_pool_lock pool)
