@@ -8,6 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is known of an event that was recorded. */
+enum pool_event {
+    POOL_EVENT_PENDING,
+    POOL_EVENT_DONE,
+    POOL_EVENT_LOST, /* nothing will ever be known of it */
+};
+
 struct pool_source {
     /* Address space of `bytes` that can neither be read nor written, aligned to at least
        a page; NULL when the source has none. */
@@ -36,6 +43,11 @@ struct pool_source {
     void (*refund)(size_t bytes);
     /* A clock that never goes back, in milliseconds. NULL: nothing ever ages. */
     uint64_t (*now_ms)(void);
+    /* Records an event over all work that was submitted to a context so far, in the place of
+       the one before; false when that cannot be done now. NULL: the source has no events. */
+    bool (*event_record)(uint32_t context);
+    /* What has become of it. Does not wait. */
+    enum pool_event (*event_state)(uint32_t context);
 };
 
 static inline bool pool_source_charge(const struct pool_source *source, size_t bytes)
