@@ -24,6 +24,7 @@ struct sim_driver {
     uint64_t (*oracle_pinned_bytes)(void);
     uint64_t (*oracle_registered_bytes)(void);
     uint64_t (*oracle_calls)(const char *symbol);
+    int (*release)(uint64_t ticket);
     int (*fail_call)(const char *symbol, uint64_t nth, int result);
 };
 
@@ -63,6 +64,7 @@ static inline void sim_load(void)
     sim_fetch("simcuda_oracle_pinned_bytes", &sim.oracle_pinned_bytes);
     sim_fetch("simcuda_oracle_registered_bytes", &sim.oracle_registered_bytes);
     sim_fetch("simcuda_oracle_calls", &sim.oracle_calls);
+    sim_fetch("simcuda_release", &sim.release);
     sim_fetch("simcuda_fail", &sim.fail_call);
 }
 

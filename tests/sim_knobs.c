@@ -74,6 +74,9 @@ START_TEST(a_malformed_knob_is_said_and_stops_init)
     check_refused("SIMCUDA_ALLOC_US", "-1", "microseconds, at most 1000000");
     check_refused("SIMCUDA_FREE_US", "1.5", "microseconds, at most 1000000");
     check_refused("SIMCUDA_PIN_US_PER_MB", "1000001", "microseconds, at most 1000000");
+    check_refused("SIMCUDA_STREAM_DELAY_US", "x", "microseconds or LOW-HIGH");
+    check_refused("SIMCUDA_STREAM_DELAY_US", "2-1", "microseconds or LOW-HIGH");
+    check_refused("SIMCUDA_STREAM_DELAY_US", "1-2000000", "microseconds or LOW-HIGH");
     check_refused("SIMCUDA_CONTEXT_MEM", "-1", "a size, such as 300MiB, or 0");
     check_refused("SIMCUDA_VERSION", "12020", "in the folders simcuda-11.4 and");
     check_refused("SIMCUDA_VERSION", "13.0", "in the folders simcuda-11.4 and");

@@ -25,6 +25,7 @@ struct sim_block {
     uint64_t charged_bytes; /* taken from the device; 0 for host memory */
     enum sim_memory memory;
     unsigned slot_class; /* of the slot it lies in; 0: it lies alone */
+    bool retired;        /* a stream will free it */
     unsigned flags;      /* of the call that made it */
     CUdevice device;
     CUcontext owner; /* with whose end it ends; NULL for stream-ordered memory */

@@ -11,6 +11,8 @@ enum {
     DEFAULT_HEAP_BYTES = 8 << 20,
 };
 
+static LIST_HEAD(, CUctx_st) every = LIST_HEAD_INITIALIZER(every);
+
 static _Thread_local struct {
     CUcontext contexts[STACK_DEPTH];
     unsigned depth;
@@ -23,6 +25,8 @@ CUcontext sim_context_new(CUdevice device, bool primary)
         return NULL;
     LIST_INIT(&context->objects);
     LIST_INIT(&context->blocks);
+    LIST_INIT(&context->queues);
+    LIST_INSERT_HEAD(&every, context, all);
     context->device = device;
     context->primary = primary;
     return context;
@@ -47,12 +51,30 @@ CUresult sim_context_begin(CUcontext context, unsigned flags)
 
 void sim_context_end(CUcontext context)
 {
+    context->live = false;
+    context->ending = true;
+    sim_queue_end_all(context);
+    sim_works_drop(&context->gates);
     while (!LIST_EMPTY(&context->objects))
         sim_object_destroy(LIST_FIRST(&context->objects));
     while (!LIST_EMPTY(&context->blocks))
         sim_block_destroy(LIST_FIRST(&context->blocks));
-    context->live = false;
+    context->ending = false;
     sim_block_give(context->device, sim_knobs->context_bytes);
+}
+
+CUresult sim_context_drain_all(void)
+{
+    struct sim_works works = {0};
+    CUresult result = CUDA_SUCCESS;
+    CUcontext context;
+    LIST_FOREACH(context, &every, all)
+    if (context->live && !sim_queue_gather_all(context, &works))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        result = sim_works_wait(&works);
+    sim_works_drop(&works);
+    return result;
 }
 
 CUcontext sim_context_current(void)

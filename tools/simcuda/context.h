@@ -8,6 +8,7 @@
 
 #include "tools/simcuda/block.h"
 #include "tools/simcuda/object.h"
+#include "tools/simcuda/queue.h"
 
 enum { SIM_LIMIT_COUNT = CU_LIMIT_MALLOC_HEAP_SIZE + 1 }; /* of cuCtxSetLimit */
 
@@ -16,8 +17,12 @@ struct CUctx_st {
     struct sim_object object;
     LIST_HEAD(, sim_object) objects; /* streams, events, modules, functions */
     LIST_HEAD(, sim_block) blocks;   /* memory; stream-ordered memory has no owner */
+    struct sim_queues queues;        /* of its streams, also of those that ended */
+    struct sim_works gates;          /* what all work that is still to come waits for */
+    LIST_ENTRY(CUctx_st) all;        /* among all contexts there ever were */
     CUdevice device;
     bool live;
+    bool ending; /* not live any more, but not over: its work is waited for */
     bool primary;
     CUresult broken; /* what every call in it answers; CUDA_SUCCESS: none */
     unsigned flags;
@@ -34,8 +39,11 @@ CUcontext sim_context_new(CUdevice device, bool primary);
    Out of memory when the device has not left what a context takes. */
 CUresult sim_context_begin(CUcontext context, unsigned flags);
 
-/* Ends all that the context owns, and the context. */
+/* Waits for all that the context has to do, and ends what it owns, and the context. */
 void sim_context_end(CUcontext context);
+
+/* Waits for all that live contexts have to do. */
+CUresult sim_context_drain_all(void);
 
 /* The top of the calling thread's stack, live or not; NULL when it is empty. */
 CUcontext sim_context_current(void);

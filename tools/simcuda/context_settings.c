@@ -35,15 +35,17 @@ CUresult sim_context_device(CUdevice *device)
     return sim_context_device_of(device, NULL);
 }
 
-/* Work is over when the call that asked for it returns. */
 CUresult sim_context_synchronize_one(CUcontext context)
 {
-    return resolve(&context);
+    CUresult result = resolve(&context);
+    if (result == CUDA_SUCCESS)
+        result = sim_queue_drain(context);
+    return result == CUDA_SUCCESS ? context->broken : result;
 }
 
 CUresult sim_context_synchronize(void)
 {
-    return CUDA_SUCCESS;
+    return sim_context_synchronize_one(NULL);
 }
 
 CUresult sim_context_api_version(CUcontext context, unsigned *version)

@@ -1,13 +1,13 @@
 /* Copies of rectangles and boxes between linear memory, row by row. Arrays are not
    simulated. */
-#include "tools/simcuda/names.h"
+#include "tools/simcuda/copy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "policy/checked.h"
 #include "tools/simcuda/block.h"
+#include "tools/simcuda/names.h"
 #include "tools/simcuda/stream.h"
 
 struct extent {
@@ -27,13 +27,6 @@ struct side {
     size_t pitch_bytes;
     size_t slice_rows;
     size_t level; /* of a mipmap: arrays only */
-};
-
-/* And as it is then walked. */
-struct walk {
-    char *first;
-    size_t row_bytes;
-    size_t slice_bytes;
 };
 
 /* *total += a * b */
@@ -69,7 +62,8 @@ static bool is_laid_out(const struct side *side, struct extent extent)
 }
 
 /* Device memory must be all in one block; host memory only where it begins in one. */
-static CUresult resolve(const struct side *side, struct extent extent, struct walk *walk)
+static CUresult resolve(const struct side *side, struct extent extent,
+                        struct sim_walk *walk)
 {
     uint64_t slice_bytes;
     uint64_t offset;
@@ -89,31 +83,29 @@ static CUresult resolve(const struct side *side, struct extent extent, struct wa
     bool known = side->type == CU_MEMORYTYPE_DEVICE || sim_block_find(base) != NULL;
     if (known && !sim_block_covers(first, span))
         return CUDA_ERROR_INVALID_VALUE;
-    *walk = (struct walk){(char *)(uintptr_t)first, side->pitch_bytes, slice_bytes};
+    *walk = (struct sim_walk){
+        .first = first, .row_bytes = side->pitch_bytes, .slice_bytes = slice_bytes};
     return CUDA_SUCCESS;
 }
 
 static CUresult copy_box(const struct side *to, const struct side *from,
-                         struct extent extent)
+                         struct extent extent, CUstream stream, enum sim_copy_form form)
 {
-    struct walk target;
-    struct walk source;
-    if (extent.width_bytes == 0 || extent.height == 0 || extent.depth == 0)
-        return CUDA_SUCCESS;
-    CUresult result = resolve(to, extent, &target);
-    if (result == CUDA_SUCCESS)
-        result = resolve(from, extent, &source);
-    if (result != CUDA_SUCCESS)
+    struct sim_copy copy = {.width_bytes = extent.width_bytes,
+                            .height = extent.height,
+                            .depth = extent.depth};
+    CUresult result = sim_stream_check(stream);
+    if (result != CUDA_SUCCESS || extent.width_bytes == 0 || extent.height == 0 ||
+        extent.depth == 0)
         return result;
-    for (size_t z = 0; z < extent.depth; z++)
-        for (size_t y = 0; y < extent.height; y++)
-            memmove(target.first + z * target.slice_bytes + y * target.row_bytes,
-                    source.first + z * source.slice_bytes + y * source.row_bytes,
-                    extent.width_bytes);
-    return CUDA_SUCCESS;
+    result = resolve(to, extent, &copy.to);
+    if (result == CUDA_SUCCESS)
+        result = resolve(from, extent, &copy.from);
+    return result == CUDA_SUCCESS ? sim_copy_run(&copy, stream, form) : result;
 }
 
-CUresult sim_copy_2d(const CUDA_MEMCPY2D_v2 *copy)
+static CUresult copy_2d(const CUDA_MEMCPY2D_v2 *copy, CUstream stream,
+                        enum sim_copy_form form)
 {
     if (copy == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -133,10 +125,12 @@ CUresult sim_copy_2d(const CUDA_MEMCPY2D_v2 *copy)
         .y = copy->srcY,
         .pitch_bytes = copy->srcPitch,
     };
-    return copy_box(&to, &from, (struct extent){copy->WidthInBytes, copy->Height, 1});
+    return copy_box(&to, &from, (struct extent){copy->WidthInBytes, copy->Height, 1},
+                    stream, form);
 }
 
-CUresult sim_copy_3d(const CUDA_MEMCPY3D_v2 *copy)
+static CUresult copy_3d(const CUDA_MEMCPY3D_v2 *copy, CUstream stream,
+                        enum sim_copy_form form)
 {
     if (copy == NULL || copy->reserved0 != NULL || copy->reserved1 != NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -163,17 +157,26 @@ CUresult sim_copy_3d(const CUDA_MEMCPY3D_v2 *copy)
         .level = copy->srcLOD,
     };
     return copy_box(&to, &from,
-                    (struct extent){copy->WidthInBytes, copy->Height, copy->Depth});
+                    (struct extent){copy->WidthInBytes, copy->Height, copy->Depth},
+                    stream, form);
+}
+
+CUresult sim_copy_2d(const CUDA_MEMCPY2D_v2 *copy)
+{
+    return copy_2d(copy, NULL, SIM_COPY_CALL);
+}
+
+CUresult sim_copy_3d(const CUDA_MEMCPY3D_v2 *copy)
+{
+    return copy_3d(copy, NULL, SIM_COPY_CALL);
 }
 
 CUresult sim_copy_2d_async(const CUDA_MEMCPY2D_v2 *copy, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
-    return result == CUDA_SUCCESS ? sim_copy_2d(copy) : result;
+    return copy_2d(copy, stream, SIM_COPY_ASYNC);
 }
 
 CUresult sim_copy_3d_async(const CUDA_MEMCPY3D_v2 *copy, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
-    return result == CUDA_SUCCESS ? sim_copy_3d(copy) : result;
+    return copy_3d(copy, stream, SIM_COPY_ASYNC);
 }

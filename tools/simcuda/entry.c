@@ -10,6 +10,7 @@
 #include "tools/simcuda/faults.h"
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/log.h"
+#include "tools/simcuda/op.h"
 
 static const char *const symbols[SIM_CALL_COUNT] = {
 #define DONE(symbol, base, since, stream, need, worker, parameters, arguments) #symbol,
@@ -22,6 +23,13 @@ static const char *const symbols[SIM_CALL_COUNT] = {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool started;
 static uint64_t call_counts[SIM_CALL_COUNT];
+static uint64_t return_counts[SIM_CALL_COUNT];
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static unsigned waiting_count; /* threads that wait for a change */
+
+/* Of the call that the thread is in. */
+static _Thread_local enum sim_default_stream default_stream;
+static _Thread_local bool is_called_back;
 
 void sim_entry_lock(void)
 {
@@ -33,8 +41,52 @@ void sim_entry_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+void sim_entry_wait(void)
+{
+    waiting_count++;
+    pthread_cond_wait(&change, &lock);
+    waiting_count--;
+}
+
+void sim_entry_wake(void)
+{
+    if (waiting_count > 0)
+        pthread_cond_broadcast(&change);
+}
+
+void sim_entry_init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void sim_entry_wait_on(pthread_cond_t *condition, const struct timespec *due)
+{
+    if (due != NULL)
+        pthread_cond_timedwait(condition, &lock, due);
+    else
+        pthread_cond_wait(condition, &lock);
+}
+
+void sim_entry_call_back(const struct sim_op *op, CUresult result)
+{
+    is_called_back = true;
+    sim_entry_unlock();
+    if (op->kind == SIM_OP_CALLBACK)
+        op->callback.function(op->callback.stream, result, op->callback.data);
+    else
+        op->host.function(op->host.data);
+    sim_entry_lock();
+    is_called_back = false;
+}
+
+/* Those who waited are not in the child: nobody is woken. */
 static void unlock_in_child(void)
 {
+    waiting_count = 0;
     sim_device_lose();
     sim_entry_unlock();
 }
@@ -64,13 +116,15 @@ static CUresult unmet(enum sim_need need)
     return result == CUDA_SUCCESS ? context->broken : result;
 }
 
-CUresult sim_entry_begin(enum sim_call call, enum sim_need need)
+CUresult sim_entry_begin(enum sim_call call, enum sim_need need,
+                         enum sim_default_stream stream)
 {
     sim_entry_lock();
+    default_stream = stream;
     if (!started)
         start();
     uint64_t nth = ++call_counts[call];
-    CUresult result = unmet(need);
+    CUresult result = is_called_back ? CUDA_ERROR_NOT_PERMITTED : unmet(need);
     return result == CUDA_SUCCESS ? sim_faults_before(call, nth) : result;
 }
 
@@ -78,6 +132,8 @@ CUresult sim_entry_end(enum sim_call call, CUresult result)
 {
     sim_faults_after(call, call_counts[call]);
     sim_log_call(symbols[call], result);
+    return_counts[call]++;
+    sim_entry_wake();
     sim_entry_unlock();
     sim_cost_pay();
     return result;
@@ -86,6 +142,16 @@ CUresult sim_entry_end(enum sim_call call, CUresult result)
 uint64_t sim_entry_count(enum sim_call call)
 {
     return call_counts[call];
+}
+
+uint64_t sim_entry_return_count(enum sim_call call)
+{
+    return return_counts[call];
+}
+
+enum sim_default_stream sim_entry_default_stream(void)
+{
+    return default_stream;
 }
 
 const char *sim_entry_symbol(enum sim_call call)

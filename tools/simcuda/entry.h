@@ -3,9 +3,11 @@
 #ifndef SIMCUDA_ENTRY_H
 #define SIMCUDA_ENTRY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "shim/driver_abi.h"
 
@@ -27,8 +29,15 @@ enum sim_need {
     SIM_NEED_KERNELS, /* and SIMCUDA_KERNELS=skip */
 };
 
+/* Which stream NULL names, as the rows say it. */
+enum sim_default_stream { SIM_COMMON, SIM_PER_THREAD };
+
 /* Takes the lock, counts the call, and says what is missing, if anything. */
-CUresult sim_entry_begin(enum sim_call call, enum sim_need need);
+CUresult sim_entry_begin(enum sim_call call, enum sim_need need,
+                         enum sim_default_stream stream);
+
+/* Of the call that the calling thread is in. */
+enum sim_default_stream sim_entry_default_stream(void);
 
 /* Logs the call, gives the lock back, lets pass what the call takes, and returns
    `result`. */
@@ -42,8 +51,27 @@ const char *sim_entry_symbol(enum sim_call call);
 /* The call whose symbol is the first `length` bytes of `text`; false when none is. */
 bool sim_entry_find(const char *text, size_t length, enum sim_call *call);
 
+/* How often it returned, whoever called it. */
+uint64_t sim_entry_return_count(enum sim_call call);
+
 /* For the few who look at the state from outside a call. */
 void sim_entry_lock(void);
 void sim_entry_unlock(void);
+
+/* Gives the lock back until something has changed, and takes it again: every call that
+   returns and every work that is done is a change, and whoever else changes what others
+   wait for wakes them. Looks again and again: nothing else is promised. */
+void sim_entry_wait(void);
+void sim_entry_wake(void);
+
+/* The same for a condition of the caller's, until it is signalled or, if `due` is given,
+   the monotonic clock is there. */
+void sim_entry_wait_on(pthread_cond_t *condition, const struct timespec *due);
+void sim_entry_init_condition(pthread_cond_t *condition);
+
+/* Calls the program's function of SIM_OP_HOST or SIM_OP_CALLBACK without the lock. It must
+   not call the driver, and is told so. */
+struct sim_op;
+void sim_entry_call_back(const struct sim_op *op, CUresult result);
 
 #endif

@@ -8,14 +8,15 @@
 #define DONE(symbol, base, since, stream, need, worker, parameters, arguments)           \
     CUresult symbol parameters                                                           \
     {                                                                                    \
-        CUresult unmet = sim_entry_begin(SIM_CALL_##symbol, SIM_NEED_##need);            \
+        CUresult unmet =                                                                 \
+            sim_entry_begin(SIM_CALL_##symbol, SIM_NEED_##need, SIM_##stream);           \
         return sim_entry_end(SIM_CALL_##symbol,                                          \
                              unmet == CUDA_SUCCESS ? worker arguments : unmet);          \
     }
 #define REFUSED(symbol, base, since, stream)                                             \
     CUresult symbol(void)                                                                \
     {                                                                                    \
-        sim_entry_begin(SIM_CALL_##symbol, SIM_NEED_NOTHING);                            \
+        sim_entry_begin(SIM_CALL_##symbol, SIM_NEED_NOTHING, SIM_##stream);              \
         return sim_entry_end(SIM_CALL_##symbol, CUDA_ERROR_NOT_SUPPORTED);               \
     }
 #include "tools/simcuda/names.def"

@@ -32,37 +32,51 @@ static bool is_fillable(const struct area *area, size_t value_bytes, uint64_t *r
            sim_block_covers(area->address, span);
 }
 
-static CUresult fill(struct area area, const void *value, size_t value_bytes)
+/* Fills of memory that the host sees are waited for, unless a stream was asked for them. */
+static bool is_seen_by_host(CUdeviceptr address)
+{
+    const struct sim_block *block = sim_block_find(address);
+    return block != NULL && block->memory != SIM_DEVICE;
+}
+
+static CUresult fill(struct area area, const void *value, size_t value_bytes,
+                     CUstream stream, bool wait)
 {
     uint64_t row_bytes;
-    if (area.width == 0 || area.height == 0)
-        return CUDA_SUCCESS;
+    CUresult result = sim_stream_check(stream);
+    if (result != CUDA_SUCCESS || area.width == 0 || area.height == 0)
+        return result;
     if (!is_fillable(&area, value_bytes, &row_bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t y = 0; y < area.height; y++) {
-        char *row = (char *)(uintptr_t)(area.address + y * area.pitch_bytes);
-        for (size_t x = 0; x < row_bytes; x += value_bytes)
-            memcpy(row + x, value, value_bytes);
-    }
-    return CUDA_SUCCESS;
+    struct sim_op op = {.kind = SIM_OP_FILL,
+                        .fill = {.address = area.address,
+                                 .pitch_bytes = area.pitch_bytes,
+                                 .row_bytes = row_bytes,
+                                 .height = area.height,
+                                 .value_bytes = (unsigned)value_bytes}};
+    memcpy(op.fill.value, value, value_bytes);
+    return sim_stream_run(stream, &op, wait && is_seen_by_host(area.address));
 }
 
 CUresult sim_fill_rows_8(CUdeviceptr address, size_t pitch, unsigned char value,
                          size_t width, size_t height)
 {
-    return fill((struct area){address, pitch, width, height}, &value, sizeof value);
+    return fill((struct area){address, pitch, width, height}, &value, sizeof value, NULL,
+                true);
 }
 
 CUresult sim_fill_rows_16(CUdeviceptr address, size_t pitch, unsigned short value,
                           size_t width, size_t height)
 {
-    return fill((struct area){address, pitch, width, height}, &value, sizeof value);
+    return fill((struct area){address, pitch, width, height}, &value, sizeof value, NULL,
+                true);
 }
 
 CUresult sim_fill_rows_32(CUdeviceptr address, size_t pitch, unsigned value, size_t width,
                           size_t height)
 {
-    return fill((struct area){address, pitch, width, height}, &value, sizeof value);
+    return fill((struct area){address, pitch, width, height}, &value, sizeof value, NULL,
+                true);
 }
 
 CUresult sim_fill_8(CUdeviceptr address, unsigned char value, size_t count)
@@ -83,25 +97,22 @@ CUresult sim_fill_32(CUdeviceptr address, unsigned value, size_t count)
 CUresult sim_fill_rows_8_async(CUdeviceptr address, size_t pitch, unsigned char value,
                                size_t width, size_t height, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
-    return result == CUDA_SUCCESS ? sim_fill_rows_8(address, pitch, value, width, height)
-                                  : result;
+    return fill((struct area){address, pitch, width, height}, &value, sizeof value,
+                stream, false);
 }
 
 CUresult sim_fill_rows_16_async(CUdeviceptr address, size_t pitch, unsigned short value,
                                 size_t width, size_t height, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
-    return result == CUDA_SUCCESS ? sim_fill_rows_16(address, pitch, value, width, height)
-                                  : result;
+    return fill((struct area){address, pitch, width, height}, &value, sizeof value,
+                stream, false);
 }
 
 CUresult sim_fill_rows_32_async(CUdeviceptr address, size_t pitch, unsigned value,
                                 size_t width, size_t height, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
-    return result == CUDA_SUCCESS ? sim_fill_rows_32(address, pitch, value, width, height)
-                                  : result;
+    return fill((struct area){address, pitch, width, height}, &value, sizeof value,
+                stream, false);
 }
 
 CUresult sim_fill_8_async(CUdeviceptr address, unsigned char value, size_t count,

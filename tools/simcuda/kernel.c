@@ -1,5 +1,6 @@
 /* Modules and kernels under SIMCUDA_KERNELS=skip: anything loads, every function exists,
-   no global does, and a launch is checked, counted and not run. */
+   no global does, and a launch is checked, counted and not run, unless it is of one of the
+   simulator's own kernels. */
 #include "tools/simcuda/names.h"
 
 #include <inttypes.h>
@@ -8,17 +9,20 @@
 #include "tools/simcuda/context.h"
 #include "tools/simcuda/device.h"
 #include "tools/simcuda/log.h"
+#include "tools/simcuda/program.h"
 #include "tools/simcuda/stream.h"
 
 enum { REGISTERS_PER_THREAD = 32 };
 
 struct CUmod_st {
     struct sim_object object;
+    bool simulated; /* has the kernels of the simulator, and no others */
 };
 
 struct CUfunc_st {
     struct sim_object object;
     CUmodule module; /* with whose end it ends, if not with its context's */
+    struct sim_program program;
 };
 
 static uint64_t skipped_launch_count;
@@ -40,6 +44,7 @@ CUresult sim_module_load(CUmodule *module, const void *image)
         sim_object_create(SIM_MODULE, sizeof *created, sim_context_current());
     if (created == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    created->simulated = sim_program_is_image(image);
     *module = created;
     return CUDA_SUCCESS;
 }
@@ -73,11 +78,15 @@ CUresult sim_module_function(CUfunction *function, CUmodule module, const char *
         return CUDA_ERROR_INVALID_VALUE;
     if (!sim_object_is(module, SIM_MODULE))
         return CUDA_ERROR_INVALID_HANDLE;
+    struct sim_program program = {SIM_PROGRAM_NONE, 0};
+    if (module->simulated && !sim_program_find(name, &program))
+        return CUDA_ERROR_NOT_FOUND;
     CUfunction created =
         sim_object_create(SIM_FUNCTION, sizeof *created, module->object.owner);
     if (created == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     created->module = module;
+    created->program = program;
     *function = created;
     return CUDA_SUCCESS;
 }
@@ -150,8 +159,12 @@ CUresult sim_function_launch(CUfunction function, unsigned grid_x, unsigned grid
         grid_y == 0 || grid_z == 0 || shared_bytes > SIM_SHARED_BYTES ||
         (arguments != NULL && extra != NULL))
         return CUDA_ERROR_INVALID_VALUE;
-    skipped_launch_count++;
-    return CUDA_SUCCESS;
+    struct sim_op op = {.kind = SIM_OP_NOTHING};
+    if (function->program.kind == SIM_PROGRAM_NONE)
+        skipped_launch_count++;
+    else if (!sim_program_prepare(&function->program, arguments, &op))
+        return CUDA_ERROR_INVALID_VALUE;
+    return sim_stream_run(stream, &op, false);
 }
 
 CUresult sim_occupancy_blocks(int *count, CUfunction function, int block_threads,

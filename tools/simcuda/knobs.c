@@ -33,15 +33,24 @@ static bool parse_OVERHEAD(const char *text, uint64_t *bytes)
     return policy_quantity_parse_bytes(text, bytes);
 }
 
-/* strtoul() takes signs and spaces, which are no number here, and stops at the limit. */
-static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
+/* A number and what follows it. strtoul() takes signs and spaces, which are no number
+   here, and stops at its limit. */
+static bool take_number(const char *text, uint64_t limit, uint64_t *number,
+                        const char **rest)
 {
     char *end;
     unsigned long parsed = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || parsed > limit)
+    if (*text < '0' || *text > '9' || parsed > limit)
         return false;
     *number = parsed;
+    *rest = end;
     return true;
+}
+
+static bool parse_number(const char *text, uint64_t limit, uint64_t *number)
+{
+    const char *rest;
+    return take_number(text, limit, number, &rest) && *rest == '\0';
 }
 
 static bool parse_COUNT(const char *text, int *count)
@@ -56,6 +65,17 @@ static bool parse_COUNT(const char *text, int *count)
 static bool parse_COST(const char *text, uint64_t *microseconds)
 {
     return parse_number(text, COST_LIMIT_US, microseconds);
+}
+
+static bool parse_DELAY(const char *text, struct sim_delay *delay)
+{
+    const char *rest;
+    if (!take_number(text, COST_LIMIT_US, &delay->low_us, &rest))
+        return false;
+    delay->high_us = delay->low_us;
+    return *rest == '\0' ||
+           (*rest == '-' && parse_number(rest + 1, COST_LIMIT_US, &delay->high_us) &&
+            delay->low_us <= delay->high_us);
 }
 
 /* Not a choice: what is exported was decided when the library was linked. */

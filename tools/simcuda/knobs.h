@@ -10,6 +10,11 @@
 
 enum { SIM_DEVICE_LIMIT = 16 }; /* SIMCUDA_DEVICES at most */
 
+struct sim_delay {
+    uint64_t low_us;
+    uint64_t high_us;
+};
+
 typedef uint64_t sim_knob_BYTES;
 typedef int sim_knob_COUNT;
 typedef bool sim_knob_SWITCH;
@@ -18,6 +23,7 @@ typedef bool sim_knob_KERNELS;  /* true: skip */
 typedef int sim_knob_APPEND;    /* a descriptor; -1: none */
 typedef uint64_t sim_knob_COST; /* microseconds */
 typedef uint64_t sim_knob_OVERHEAD;
+typedef struct sim_delay sim_knob_DELAY;
 typedef int sim_knob_VERSION; /* as sim_version */
 typedef struct sim_fault_list sim_knob_FAULTS;
 

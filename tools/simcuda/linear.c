@@ -73,24 +73,55 @@ CUresult sim_linear_allocate_ordered(CUdeviceptr *address, size_t bytes, CUstrea
                                   : result;
 }
 
-CUresult sim_linear_free(CUdeviceptr address)
+/* The block of device memory that begins at `address`, or NULL. */
+static struct sim_block *find(CUdeviceptr address)
 {
     struct sim_block *block = sim_block_find(address);
-    if (block == NULL || block->address != address ||
-        (block->memory != SIM_DEVICE && block->memory != SIM_MANAGED)) {
-        sim_log_note(address, 0);
+    if (block == NULL || block->address != address || block->retired ||
+        (block->memory != SIM_DEVICE && block->memory != SIM_MANAGED))
+        block = NULL;
+    sim_log_note(address, block != NULL ? block->bytes : 0);
+    return block;
+}
+
+/* Waits for all work of the block's context, as the driver does, but not for
+   stream-ordered memory, which belongs to none. */
+CUresult sim_linear_free(CUdeviceptr address)
+{
+    struct sim_block *block = find(address);
+    if (block == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    if (block->owner != NULL) {
+        CUcontext owner = block->owner;
+        unsigned long long id = block->id;
+        CUresult result = sim_queue_drain(owner);
+        if (result == CUDA_SUCCESS)
+            result = owner->broken;
+        if (result != CUDA_SUCCESS)
+            return result;
+        block = find(address);
+        if (block == NULL || block->id != id)
+            return CUDA_ERROR_INVALID_VALUE;
     }
-    sim_log_note(address, block->bytes);
     sim_cost_owe_us(sim_knobs->free_us);
     sim_block_destroy(block);
     return CUDA_SUCCESS;
 }
 
+/* Memory of a context is freed as ever. Stream-ordered memory is freed when the stream
+   comes to it, and can be freed only once. */
 CUresult sim_linear_free_ordered(CUdeviceptr address, CUstream stream)
 {
     CUresult result = sim_stream_check(stream);
-    return result == CUDA_SUCCESS ? sim_linear_free(address) : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct sim_block *block = find(address);
+    if (block == NULL || block->owner != NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct sim_op op = {.kind = SIM_OP_FREE, .freed = {address, block->id}};
+    sim_cost_owe_us(sim_knobs->free_us);
+    block->retired = true;
+    return sim_stream_run(stream, &op, false);
 }
 
 CUresult sim_linear_info(size_t *free, size_t *total)

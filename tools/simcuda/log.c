@@ -11,8 +11,8 @@
 
 enum { LINE_BYTES = 512 }; /* longer lines are cut */
 
-/* Of the call in progress; calls hold the entry lock. */
-static struct {
+/* Of the call that the thread is in. */
+static _Thread_local struct {
     uint64_t address;
     uint64_t bytes;
     bool present;

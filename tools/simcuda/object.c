@@ -39,6 +39,8 @@ bool sim_object_is(const void *handle, enum sim_kind kind)
 
 void sim_object_destroy(struct sim_object *object)
 {
+    if (object->dispose != NULL)
+        object->dispose(object);
     LIST_REMOVE(object, siblings);
     tdelete(object, &live, by_address);
     free(object);

@@ -14,8 +14,9 @@ enum sim_kind { SIM_CONTEXT, SIM_STREAM, SIM_EVENT, SIM_MODULE, SIM_FUNCTION };
 /* The first member of every object. */
 struct sim_object {
     enum sim_kind kind;
-    CUcontext owner;                 /* with whose end it ends; NULL: lives for ever */
-    LIST_ENTRY(sim_object) siblings; /* among the owner's objects */
+    CUcontext owner; /* with whose end it ends; NULL: lives for ever */
+    void (*dispose)(struct sim_object *object); /* of what it holds; NULL: nothing */
+    LIST_ENTRY(sim_object) siblings;            /* among the owner's objects */
 };
 
 /* A zeroed object of `bytes` bytes, known from now on; NULL when memory is out. */

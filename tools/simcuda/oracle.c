@@ -6,6 +6,7 @@
 #include "tools/simcuda/entry.h"
 #include "tools/simcuda/faults.h"
 #include "tools/simcuda/names.h"
+#include "tools/simcuda/queue.h"
 
 SIM_EXPORT uint64_t simcuda_oracle_bytes(int device)
 {
@@ -50,6 +51,14 @@ SIM_EXPORT uint64_t simcuda_oracle_calls(const char *symbol)
     uint64_t count = sim_entry_count(call);
     sim_entry_unlock();
     return count;
+}
+
+SIM_EXPORT int simcuda_release(uint64_t ticket)
+{
+    sim_entry_lock();
+    bool released = sim_queue_release(ticket);
+    sim_entry_unlock();
+    return released;
 }
 
 SIM_EXPORT int simcuda_fail(const char *symbol, uint64_t nth, int result)

@@ -66,15 +66,29 @@ CUresult sim_pinned_allocate_32(void **address, unsigned bytes)
     return sim_pinned_allocate_flags(address, bytes, 0);
 }
 
-CUresult sim_pinned_free(void *address)
+/* Any context may be using it: waits for the work of all of them. `unknown` is what there
+   is to say when no such block begins there. */
+static CUresult destroy(void *address, enum sim_memory memory, CUresult unknown)
 {
-    struct sim_block *block = find(address, SIM_PINNED);
+    struct sim_block *block = find(address, memory);
     sim_log_note((uintptr_t)address, block != NULL ? block->bytes : 0);
     if (block == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
+        return unknown;
+    unsigned long long id = block->id;
+    CUresult result = sim_context_drain_all();
+    if (result != CUDA_SUCCESS)
+        return result;
+    block = find(address, memory);
+    if (block == NULL || block->id != id)
+        return unknown;
     sim_cost_owe_unpin(block->bytes);
     sim_block_destroy(block);
     return CUDA_SUCCESS;
+}
+
+CUresult sim_pinned_free(void *address)
+{
+    return destroy(address, SIM_PINNED, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult sim_pinned_register(void *address, size_t bytes, unsigned flags)
@@ -90,13 +104,7 @@ CUresult sim_pinned_register(void *address, size_t bytes, unsigned flags)
 
 CUresult sim_pinned_unregister(void *address)
 {
-    struct sim_block *block = find(address, SIM_REGISTERED);
-    sim_log_note((uintptr_t)address, block != NULL ? block->bytes : 0);
-    if (block == NULL)
-        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    sim_cost_owe_unpin(block->bytes);
-    sim_block_destroy(block);
-    return CUDA_SUCCESS;
+    return destroy(address, SIM_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 CUresult sim_pinned_flags(unsigned *flags, void *address)

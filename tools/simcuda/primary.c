@@ -27,6 +27,8 @@ CUresult sim_primary_retain(CUcontext *context, CUdevice device)
         primaries[device].context = sim_context_new(device, true);
     if (primaries[device].context == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    while (primaries[device].context->ending)
+        sim_entry_wait();
     if (!is_live(device)) {
         CUresult result =
             sim_context_begin(primaries[device].context, primaries[device].flags);

@@ -21,6 +21,20 @@ uint64_t simcuda_oracle_registered_bytes(void);
 /* How often an exported symbol was called, refused calls included. */
 uint64_t simcuda_oracle_calls(const char *symbol);
 
+/* Under SIMCUDA_KERNELS=skip a module of the image "simcuda" has kernels that do something,
+   in their stream and not before it is their turn:
+
+     fill(CUdeviceptr address, uint64_t bytes, unsigned char value)
+     copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes)
+     hold(uint64_t ticket)   ends when simcuda_release(ticket) was called, before or after
+     until_NAME()            ends when a call of NAME that began after the launch returned,
+                             such as until_cuMemAlloc_v2
+
+   The first two end in CUDA_ERROR_ILLEGAL_ADDRESS where memory is not live when they run. */
+
+/* Lets one kernel that holds `ticket` end. Answers 0 when 64 tickets wait for theirs. */
+int simcuda_release(uint64_t ticket);
+
 /* From now on the `nth` call of `symbol` (1: the next one) fails once with `result`, before
    it does anything, as with SIMCUDA_FAIL. Answers 0 and does nothing when `symbol` is not
    exported, a number is 0, or 16 are waiting. */
