@@ -21,6 +21,13 @@ set_target_properties(alloc_steps alloc_steps_plt PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
   SKIP_BUILD_RPATH ON)
 
+# A program that is written for the library, and linked to it.
+add_executable(runtime clients/runtime.c)
+target_link_libraries(runtime PRIVATE tidemark_flags shim simcuda Threads::Threads)
+set_target_properties(runtime PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+  SKIP_BUILD_RPATH ON)
+tidemark_script_test(client_runtime client_runtime.sh ${CMAKE_BINARY_DIR})
+
 tidemark_script_test(client_alloc_steps client_alloc_steps.sh ${CMAKE_BINARY_DIR})
 foreach(client client_ffmpeg client_offload)
   tidemark_script_test(${client} ${client}.sh ${CMAKE_BINARY_DIR})
