@@ -1,13 +1,8 @@
 #include "shim/charge.h"
 
-#include "shim/host_account.h"
 #include "shim/lease.h"
-#include "shim/outcome.h"
-
-static bool is_of_host(enum pool_lease_kind kind)
-{
-    return kind == POOL_LEASE_PINNED || kind == POOL_LEASE_REGISTERED;
-}
+#include "shim/mempool.h"
+#include "shim/room.h"
 
 static struct pool_lease lease_of(const struct shim_charge *charge, uint64_t address)
 {
@@ -30,31 +25,12 @@ static void tell_whole(struct policy_verdict *verdict, uint64_t before_bytes,
     verdict->held_bytes -= before_bytes;
 }
 
-static CUresult take_from_host(const struct shim_charge *charge, uint64_t bytes)
+/* Whose account it is; NULL: the host's. */
+static struct shim_device *account_of(const struct shim_charge *charge)
 {
-    struct shim_host_account *account = shim_host_account(SHIM_HOST_PINNED);
-    struct policy_verdict verdict =
-        policy_ledger_charge(&account->account, &account->ceiling, bytes - charge->bytes);
-    if (verdict.kind == POLICY_ADMITTED)
-        return CUDA_SUCCESS;
-    tell_whole(&verdict, charge->bytes, bytes);
-    return shim_outcome_refused_host(charge->call, account, &verdict);
-}
-
-static CUresult take_from_device(const struct shim_driver *driver,
-                                 const struct shim_charge *charge, uint64_t bytes)
-{
-    struct shim_device *device = charge->place.device;
-    struct policy_verdict verdict =
-        policy_ledger_charge(&device->account, &device->ceiling, bytes - charge->bytes);
-    if (verdict.kind == POLICY_ADMITTED) {
-        if (charge->kind == POOL_LEASE_MANAGED)
-            shim_device_count_managed(device, (int64_t)(bytes - charge->bytes));
-        return CUDA_SUCCESS;
-    }
-    tell_whole(&verdict, charge->bytes, bytes);
-    shim_device_observe(driver, device);
-    return shim_outcome_refused(charge->call, device, &verdict);
+    bool is_of_host =
+        charge->kind == POOL_LEASE_PINNED || charge->kind == POOL_LEASE_REGISTERED;
+    return is_of_host ? NULL : charge->place.device;
 }
 
 CUresult shim_charge_grow(const struct shim_driver *driver, struct shim_charge *charge,
@@ -62,11 +38,17 @@ CUresult shim_charge_grow(const struct shim_driver *driver, struct shim_charge *
 {
     if (!charge->place.device || bytes <= charge->bytes)
         return CUDA_SUCCESS;
-    CUresult result = is_of_host(charge->kind) ? take_from_host(charge, bytes)
-                                               : take_from_device(driver, charge, bytes);
-    if (result == CUDA_SUCCESS)
-        charge->bytes = bytes;
-    return result;
+    struct shim_device *device = account_of(charge);
+    struct policy_verdict verdict =
+        shim_room_charge(driver, device, bytes - charge->bytes);
+    if (verdict.kind != POLICY_ADMITTED) {
+        tell_whole(&verdict, charge->bytes, bytes);
+        return shim_room_refuse(driver, charge->call, device, &verdict);
+    }
+    if (charge->kind == POOL_LEASE_MANAGED)
+        shim_device_count_managed(device, (int64_t)(bytes - charge->bytes));
+    charge->bytes = bytes;
+    return CUDA_SUCCESS;
 }
 
 CUresult shim_charge_begin(const struct shim_driver *driver, const char *call,
@@ -111,12 +93,16 @@ struct shim_release shim_release_begin(uint64_t address)
     return release;
 }
 
-void shim_release_end(const struct shim_release *release, CUresult result)
+void shim_release_end(const struct shim_driver *driver,
+                      const struct shim_release *release, CUresult result)
 {
     if (!release->is_ours)
         return;
-    if (result == CUDA_SUCCESS)
-        shim_lease_settle(&release->lease);
-    else
+    if (result != CUDA_SUCCESS) {
         shim_lease_open(&release->lease);
+        return;
+    }
+    shim_lease_settle(&release->lease);
+    if (release->lease.kind == POOL_LEASE_ORDERED)
+        shim_mempool_refresh(driver, release->lease.owner);
 }

@@ -44,6 +44,7 @@ struct shim_release {
 /* Before the driver is told: once it has the memory back, another thread may be given the
    same address. */
 struct shim_release shim_release_begin(uint64_t address);
-void shim_release_end(const struct shim_release *release, CUresult result);
+void shim_release_end(const struct shim_driver *driver,
+                      const struct shim_release *release, CUresult result);
 
 #endif

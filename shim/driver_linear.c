@@ -68,7 +68,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
         return driver->call.cuMemFree_v2(address);
     struct shim_release release = shim_release_begin(address);
     CUresult result = driver->call.cuMemFree_v2(address);
-    shim_release_end(&release, result);
+    shim_release_end(driver, &release, result);
     return shim_hook_leave(driver, result);
 }
 
@@ -81,6 +81,6 @@ CUresult cuMemFree(CUdeviceptr_v1 address)
         return driver->call.cuMemFree(address);
     struct shim_release release = shim_release_begin(address);
     CUresult result = driver->call.cuMemFree(address);
-    shim_release_end(&release, result);
+    shim_release_end(driver, &release, result);
     return shim_hook_leave(driver, result);
 }

@@ -91,6 +91,6 @@ CUresult cuMemFreeHost(void *address)
         return driver->call.cuMemFreeHost(address);
     struct shim_release release = shim_release_begin((uintptr_t)address);
     CUresult result = driver->call.cuMemFreeHost(address);
-    shim_release_end(&release, result);
+    shim_release_end(driver, &release, result);
     return shim_hook_leave(driver, result);
 }

@@ -3,6 +3,7 @@
 #include "shim/device.h"
 #include "shim/driver.h"
 #include "shim/hook.h"
+#include "shim/mempool.h"
 #include "shim/place.h"
 
 static size_t least(size_t a, uint64_t b)
@@ -62,6 +63,7 @@ static void limit_info(const struct shim_driver *driver, size_t *free_bytes,
     struct shim_place place;
     if (!shim_place_current(driver, &place))
         return;
+    shim_mempool_refresh_all(driver, place.device);
     if (free_bytes && total_bytes)
         shim_device_note(place.device, *free_bytes, *total_bytes);
     if (total_bytes)
@@ -88,6 +90,7 @@ static void limit_info_32(const struct shim_driver *driver, unsigned *free_bytes
     struct shim_place place;
     if (!shim_place_current(driver, &place))
         return;
+    shim_mempool_refresh_all(driver, place.device);
     if (total_bytes)
         *total_bytes = least_32(*total_bytes, place.device->ceiling.bytes);
     if (free_bytes)

@@ -64,6 +64,6 @@ CUresult cuMemHostUnregister(void *address)
         return driver->call.cuMemHostUnregister(address);
     struct shim_release release = shim_release_begin((uintptr_t)address);
     CUresult result = driver->call.cuMemHostUnregister(address);
-    shim_release_end(&release, result);
+    shim_release_end(driver, &release, result);
     return shim_hook_leave(driver, result);
 }

@@ -16,6 +16,7 @@
 #include "shim/lease.h"
 #include "shim/libc.h"
 #include "shim/limits.h"
+#include "shim/mempool.h"
 #include "shim/place.h"
 #include "shim/report.h"
 #include "shim/say.h"
@@ -128,6 +129,7 @@ static void fork_prepare(void)
 {
     shim_place_fork_prepare();
     shim_lease_fork_prepare();
+    shim_mempool_fork_prepare();
     shim_device_fork_prepare();
     shim_driver_fork_prepare();
     shim_observe_fork_prepare();
@@ -140,6 +142,7 @@ static void fork_done(bool in_child)
     shim_observe_fork_done();
     shim_driver_fork_done();
     shim_device_fork_done();
+    shim_mempool_fork_done();
     shim_lease_fork_done();
     shim_place_fork_done();
 }

@@ -2,8 +2,9 @@
 
 #include <pthread.h>
 
-#include "shim/host_account.h"
 #include "shim/host_source.h"
+#include "shim/mempool.h"
+#include "shim/room.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct pool_leases leases;
@@ -38,14 +39,23 @@ bool shim_lease_close(uint64_t address, struct pool_lease *lease)
 
 void shim_lease_settle(const struct pool_lease *lease)
 {
-    if (lease->kind == POOL_LEASE_PINNED || lease->kind == POOL_LEASE_REGISTERED) {
-        policy_ledger_refund(&shim_host_account(SHIM_HOST_PINNED)->account, lease->bytes);
-        return;
-    }
     struct shim_device *device = shim_device_known(lease->device);
-    if (lease->kind == POOL_LEASE_MANAGED)
+    switch ((enum pool_lease_kind)lease->kind) {
+    case POOL_LEASE_ORDERED:
+        shim_mempool_returned(lease->owner, lease->bytes);
+        return;
+    case POOL_LEASE_PINNED:
+    case POOL_LEASE_REGISTERED:
+        device = NULL;
+        break;
+    case POOL_LEASE_MANAGED:
         shim_device_count_managed(device, -(int64_t)lease->bytes);
-    policy_ledger_refund(&device->account, lease->bytes);
+        break;
+    case POOL_LEASE_LINEAR:
+    case POOL_LEASE_PITCHED:
+        break;
+    }
+    shim_room_refund(device, lease->bytes);
 }
 
 static void settle(void *context, const struct pool_lease *lease)

@@ -1,16 +1,10 @@
 /* Every hook, preloaded, before a driver that does what it is told: arguments and results are
    handed on as they came, and nothing is written that the driver did not write. */
-#include "tests/drivers/echo.h"
-#include "tests/suite.h"
+#include "tests/echo_fixture.h"
 
-#include <dlfcn.h>
-#include <string.h>
 #include <sys/mman.h>
 
 enum { ROOM_BYTES = 4096 };
-
-typedef CUresult six_words(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
-                           uintptr_t);
 
 /* How many parameters a row has; of (void) none. */
 #define COUNT_OF(a, b, c, d, e, f, count, ...) count
@@ -29,28 +23,6 @@ static const struct hook hooks[] = {
 };
 
 enum { HOOK_COUNT = sizeof hooks / sizeof *hooks };
-
-static void *driver;
-static echo_row_function *row_of;
-
-static void setup(void)
-{
-    driver = dlopen(DRIVER, RTLD_NOW);
-    ck_assert_msg(driver != NULL, "%s", dlerror());
-    void *found = dlsym(driver, "echo_row");
-    memcpy(&row_of, &found, sizeof row_of);
-}
-
-static six_words *hook_of(const char *symbol)
-{
-    six_words *function;
-    void *found = dlsym(driver, symbol);
-    void (*exported)(void) = row_of(symbol)->function;
-    ck_assert_msg(memcmp(&found, &exported, sizeof found) != 0, "%s is not hooked",
-                  symbol);
-    memcpy(&function, &found, sizeof function);
-    return function;
-}
 
 /* Where each argument may point, below 4 GiB so that parameters of 32 bits hold it, too. */
 static unsigned char *room(void)
@@ -99,30 +71,6 @@ START_TEST(what_the_driver_refuses_is_refused_with_its_words_and_nothing_is_writ
     }
 }
 END_TEST
-
-static void answer(const char *symbol, unsigned argument, unsigned bytes, uint64_t value)
-{
-    row_of(symbol)->writes[0] = (struct echo_write){argument, bytes, value};
-}
-
-/* A device of 1,000 bytes, current to every thread. */
-static void answer_device(void)
-{
-    answer("cuCtxGetDevice", 0, sizeof(CUdevice), 0);
-    answer("cuCtxGetCurrent", 0, sizeof(CUcontext), 0xc0);
-    answer("cuDeviceTotalMem_v2", 0, sizeof(size_t), 1000);
-    row_of("cuMemGetInfo_v2")->writes[0] = (struct echo_write){0, sizeof(size_t), 1000};
-    row_of("cuMemGetInfo_v2")->writes[1] = (struct echo_write){1, sizeof(size_t), 1000};
-}
-
-static size_t free_bytes(void)
-{
-    size_t bytes[2] = {0, 0};
-    six_words *info = hook_of("cuMemGetInfo_v2");
-    ck_assert_int_eq(info((uintptr_t)&bytes[0], (uintptr_t)&bytes[1], 0, 0, 0, 0),
-                     CUDA_SUCCESS);
-    return bytes[0];
-}
 
 START_TEST(the_first_forms_are_charged_like_the_others)
 {

@@ -64,3 +64,6 @@ foreach(name preload_accounts preload_lifetimes)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0")
 endforeach()
+tidemark_hooks_test(preload_forms echo_driver)
+set_tests_properties(preload_forms PROPERTIES ENVIRONMENT
+  "LD_PRELOAD=${LIBRARY};TIDEMARK_PINNED_MEM=16KiB")

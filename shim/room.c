@@ -1,0 +1,59 @@
+#include "shim/room.h"
+
+#include "shim/driver_observe.h"
+#include "shim/host_account.h"
+#include "shim/mempool.h"
+#include "shim/outcome.h"
+#include "shim/place.h"
+
+static struct policy_ledger_account *account_of(struct shim_device *device)
+{
+    return device ? &device->account : &shim_host_account(SHIM_HOST_PINNED)->account;
+}
+
+static const struct policy_ceiling *ceiling_of(const struct shim_device *device)
+{
+    return device ? &device->ceiling : &shim_host_account(SHIM_HOST_PINNED)->ceiling;
+}
+
+struct policy_verdict shim_room_try(struct shim_device *device, uint64_t bytes)
+{
+    return policy_ledger_try(account_of(device), ceiling_of(device), bytes);
+}
+
+struct policy_verdict shim_room_charge(const struct shim_driver *driver,
+                                       struct shim_device *device, uint64_t bytes)
+{
+    struct policy_verdict verdict = shim_room_try(device, bytes);
+    /* What could not fit if all were idle is refused as it is. */
+    if (verdict.kind != POLICY_OVER_CEILING || bytes > verdict.limit_bytes)
+        return verdict;
+    shim_mempool_trim(driver, device, verdict.short_bytes);
+    return shim_room_try(device, bytes);
+}
+
+/* Only the device of the current context can be asked, and none while a stream is captured. */
+static void observe(const struct shim_driver *driver, struct shim_device *device)
+{
+    struct shim_place place;
+    if (!shim_observe_capturing() && shim_place_current(driver, &place) &&
+        place.device == device)
+        shim_device_observe(driver, device);
+}
+
+CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,
+                          struct shim_device *device,
+                          const struct policy_verdict *verdict)
+{
+    policy_ledger_refuse(account_of(device));
+    if (!device)
+        return shim_outcome_refused_host(call, shim_host_account(SHIM_HOST_PINNED),
+                                         verdict);
+    observe(driver, device);
+    return shim_outcome_refused(call, device, verdict);
+}
+
+void shim_room_refund(struct shim_device *device, uint64_t bytes)
+{
+    policy_ledger_refund(account_of(device), bytes);
+}
