@@ -81,6 +81,14 @@ struct policy_verdict policy_ledger_charge(struct policy_ledger_account *account
     return verdict;
 }
 
+void policy_ledger_force(struct policy_ledger_account *account, uint64_t bytes)
+{
+    uint64_t held = atomic_fetch_add_explicit(&account->charged_bytes, bytes,
+                                              memory_order_acquire); /* A */
+    must(bytes <= UINT64_MAX - held);
+    raise_peak(account, held + bytes);
+}
+
 void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes)
 {
     uint64_t held = atomic_fetch_sub_explicit(&account->charged_bytes, bytes,

@@ -38,6 +38,10 @@ struct policy_verdict policy_ledger_try(struct policy_ledger_account *account,
 /* Counts a refusal. */
 void policy_ledger_refuse(struct policy_ledger_account *account);
 
+/* Charges `bytes` whatever the ceiling says, for what cannot be done without. A sum that cannot be
+   represented is a bug of ours and traps. */
+void policy_ledger_force(struct policy_ledger_account *account, uint64_t bytes);
+
 /* Takes `bytes`, charged before, off the account. More than is charged is a bug of ours
    and traps. */
 void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes);

@@ -1,9 +1,12 @@
 #include "shim/host.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shim/elf.h"
+#include "shim/host_account.h"
+#include "shim/host_charge.h"
 #include "shim/host_clear.h"
 #include "shim/host_source.h"
 #include "shim/host_state.h"
@@ -36,7 +39,8 @@ static const char *open_heap(const struct policy_options *options)
         shim_jemalloc_retain_nothing();
         return counted;
     }
-    if (!pool_heap_open(&shim_host.heap, &shim_host_source))
+    if (!pool_heap_open(&shim_host.heap, shim_host_charging ? &shim_host_source_charged
+                                                            : &shim_host_source))
         return "off: the kernel gives no address space";
     return on;
 }
@@ -112,8 +116,11 @@ void shim_host_open(const struct shim_settings *settings)
         pass("off: TIDEMARK=off");
         return;
     }
-    if (shim_host_stand_aside())
+    if (shim_host_stand_aside()) {
+        shim_host_account_void(SHIM_HOST_HEAP, shim_host_retention() + strlen("off: "));
         return;
+    }
+    shim_host_charge_open();
     set_retention(open_heap(&settings->options));
     shim_host.route = SHIM_HOST_SERVING;
     shim_host_retained_end = (uintptr_t)shim_host.heap.base + shim_host.heap.bytes;
@@ -128,7 +135,9 @@ void shim_host_start(void)
     if (shim_host.route != SHIM_HOST_SERVING)
         return;
     shim_jemalloc_open();
-    shim_host_ordinary_below = shim_host.staging_min;
+    /* Where memory can be refused, whoever asks for it gets an answer from us: the fast road
+       is for 0 bytes only, which the comparisons there can tell from all others. */
+    shim_host_ordinary_below = shim_host_charging ? 1 : shim_host.staging_min;
 }
 
 const char *shim_host_retention(void)
@@ -161,6 +170,11 @@ void shim_host_close(const char *reason)
         return;
     close_heap(reason);
     (void)shim_jemalloc_purge();
+}
+
+bool shim_host_trim(void)
+{
+    return is_retaining() && pool_heap_trim(&shim_host.heap) > 0;
 }
 
 bool shim_host_make_room(void)

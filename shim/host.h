@@ -33,6 +33,10 @@ void shim_host_close(const char *reason);
    counts it. Whether to ask again. May be called anywhere below an allocation. */
 bool shim_host_make_room(void);
 
+/* Gives back what is idle of retained blocks; whether that was anything. May be called anywhere
+   below an allocation. */
+bool shim_host_trim(void);
+
 /* The program is about to install a seccomp filter: what would be asked for later is asked
    for now, and from then on only memory system calls are made. */
 void shim_host_expect_filter(void);

@@ -1,6 +1,7 @@
 #include "shim/host_account.h"
 
 #include "shim/memory.h"
+#include "shim/say.h"
 
 /* Memory order: the counters that a report reads are figures. Ceilings are written before any
    other thread can have seen the settings. */
@@ -36,6 +37,21 @@ void shim_host_account_open(const struct policy_options *options)
 {
     resolve(SHIM_HOST_PINNED, &options->pinned_mem, options->headroom);
     resolve(SHIM_HOST_HEAP, &options->heap_mem, options->headroom);
+}
+
+void shim_host_account_void(enum shim_host_kind kind, const char *reason)
+{
+    struct shim_host_account *account = &accounts[kind];
+    if (account->ceiling.source == POLICY_CEILING_UNBUDGETED)
+        return;
+    account->ceiling =
+        (struct policy_ceiling){.bytes = UINT64_MAX, .source = POLICY_CEILING_UNBUDGETED};
+    struct shim_line line;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, policy_option_rows[account->option].environment);
+    pool_text_put(&line.text, " has no effect here: ");
+    pool_text_put(&line.text, reason);
+    shim_line_end(&line);
 }
 
 struct shim_host_account *shim_host_account(enum shim_host_kind kind)

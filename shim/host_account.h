@@ -28,6 +28,10 @@ struct shim_host_account {
    is only where a ceiling was requested. */
 void shim_host_account_open(const struct policy_options *options);
 
+/* A ceiling that was requested cannot be kept, by this reason: says so, and lifts it.
+   Before any other thread has seen the account. */
+void shim_host_account_void(enum shim_host_kind kind, const char *reason);
+
 /* Never NULL. Where nothing was requested it is unbudgeted: it counts and refuses nothing. */
 struct shim_host_account *shim_host_account(enum shim_host_kind kind);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/host.h"
+#include "shim/host_charge.h"
 #include "shim/host_clear.h"
 #include "shim/init.h"
 #include "shim/jemalloc.h"
@@ -35,9 +36,12 @@ static size_t at_least_aligned(size_t bytes)
     return bytes < ALIGNMENT / 2 + 1 ? ALIGNMENT / 2 + 1 : bytes;
 }
 
-static void *or_no_memory(void *block)
+static void *or_no_memory(void *block, size_t bytes)
 {
-    return block ? block : shim_outcome_no_memory();
+    if (block)
+        return block;
+    shim_outcome_no_heap(bytes);
+    return shim_outcome_no_memory();
 }
 
 /* jemalloc serves; it sets errno itself only from malloc and calloc. Here and below, what it
@@ -50,7 +54,24 @@ static void *ordinary(size_t bytes)
     void *block = jemalloc_malloc(at_least_aligned(bytes));
     if (!block && shim_jemalloc_purge())
         block = jemalloc_malloc(at_least_aligned(bytes));
-    return or_no_memory(block);
+    return or_no_memory(block, bytes);
+}
+
+/* Beyond the heap's ceiling whatever is idle goes back; whether to ask again. */
+static bool made_room(void)
+{
+    if (!shim_host_charge_was_refused())
+        return false;
+    bool trimmed = shim_host_trim();
+    return shim_jemalloc_purge() || trimmed;
+}
+
+static void *claim_retained(size_t bytes, bool *fresh)
+{
+    void *block = pool_heap_claim(&shim_host.heap, bytes, fresh);
+    if (__builtin_expect(!block, 0) && made_room())
+        block = pool_heap_claim(&shim_host.heap, bytes, fresh);
+    return block;
 }
 
 /* A request for retained memory, falling back on jemalloc. */
@@ -59,7 +80,7 @@ static void *claim(size_t bytes)
     bool fresh;
     if (bytes < shim_host.staging_min)
         return ordinary(bytes);
-    void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
+    void *block = claim_retained(bytes, &fresh);
     return block ? block : ordinary(bytes);
 }
 
@@ -68,7 +89,7 @@ static void *ordinary_zeroed(size_t bytes)
     void *block = jemalloc_calloc(1, at_least_aligned(bytes));
     if (!block && shim_jemalloc_purge())
         block = jemalloc_calloc(1, at_least_aligned(bytes));
-    return or_no_memory(block);
+    return or_no_memory(block, bytes);
 }
 
 static void *claim_zeroed(size_t bytes)
@@ -78,7 +99,7 @@ static void *claim_zeroed(size_t bytes)
         return shim_outcome_no_memory();
     if (bytes < shim_host.staging_min)
         return ordinary_zeroed(bytes);
-    void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
+    void *block = claim_retained(bytes, &fresh);
     if (!block)
         return ordinary_zeroed(bytes);
     if (!fresh)
@@ -178,6 +199,8 @@ static void *move_growing(void *block, size_t held, size_t bytes)
     if (bytes > PTRDIFF_MAX)
         return shim_outcome_no_memory();
     void *moved = pool_heap_claim_growing(&shim_host.heap, bytes);
+    if (!moved && made_room())
+        moved = pool_heap_claim_growing(&shim_host.heap, bytes);
     if (!moved)
         moved = ordinary(bytes);
     if (!moved)
@@ -227,7 +250,7 @@ SLOW_ROAD static void *realloc_slow(void *block, size_t bytes)
     void *moved = jemalloc_realloc(block, at_least_aligned(bytes));
     if (!moved && shim_jemalloc_purge())
         moved = jemalloc_realloc(block, at_least_aligned(bytes));
-    return or_no_memory(moved);
+    return or_no_memory(moved, bytes);
 }
 
 void *realloc(void *block, size_t bytes)
@@ -235,7 +258,7 @@ void *realloc(void *block, size_t bytes)
     if (__builtin_expect((uintptr_t)block >= shim_host_retained_end &&
                              bytes - 1 < shim_host_ordinary_below - 1,
                          1))
-        return or_no_memory(jemalloc_realloc(block, bytes));
+        return or_no_memory(jemalloc_realloc(block, bytes), bytes);
     return realloc_slow(block, bytes);
 }
 
@@ -256,7 +279,7 @@ static void *claim_aligned(size_t alignment, size_t bytes)
     if (bytes > PTRDIFF_MAX - alignment)
         return NULL;
     if (bytes >= shim_host.staging_min && alignment <= GRANULE) {
-        void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
+        void *block = claim_retained(bytes, &fresh);
         if (block)
             return block;
     }
@@ -277,6 +300,8 @@ int posix_memalign(void **out, size_t alignment, size_t bytes)
         return EINVAL;
     int kept = errno;
     void *block = claim_aligned(alignment, bytes);
+    if (!block)
+        shim_outcome_no_heap(bytes);
     errno = kept;
     if (!block)
         return ENOMEM;
@@ -296,7 +321,7 @@ static void *align_as_glibc(size_t alignment, size_t bytes)
     size_t power = ALIGNMENT;
     while (power < alignment)
         power *= 2;
-    return or_no_memory(claim_aligned(power, bytes));
+    return or_no_memory(claim_aligned(power, bytes), bytes);
 }
 
 void *memalign(size_t alignment, size_t bytes)

@@ -9,6 +9,7 @@
 
 #include "shim/jemalloc.h"
 #include "shim/libc.h"
+#include "shim/outcome.h"
 
 /* The flags of jemalloc(3). */
 enum { LG_ALIGN_MASK = 0x3f, ZERO = 0x40 };
@@ -26,10 +27,17 @@ static void *aligned_by_libc(size_t bytes, int flags)
     return block && flags & ZERO ? memset(block, 0, bytes) : block;
 }
 
+static void *or_told(void *block, size_t bytes)
+{
+    if (!block)
+        shim_outcome_no_heap(bytes);
+    return block;
+}
+
 void *mallocx(size_t bytes, int flags)
 {
     if (!shim_host_passing())
-        return jemalloc_mallocx(bytes, flags);
+        return or_told(jemalloc_mallocx(bytes, flags), bytes);
     return shim_libc.mallocx ? shim_libc.mallocx(bytes, flags)
                              : aligned_by_libc(bytes, flags);
 }
@@ -77,7 +85,7 @@ void *rallocx(void *block, size_t bytes, int flags)
                                  : move(block, bytes, flags);
     if (shim_host_is_retained(block))
         return move(block, bytes, flags);
-    return jemalloc_rallocx(block, bytes, flags);
+    return or_told(jemalloc_rallocx(block, bytes, flags), bytes);
 }
 
 /* In place, to at least `bytes` and at best `bytes + extra`; the resulting size. */

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "shim/host_charge.h"
 #include "shim/kernel.h"
 #include "shim/say.h"
 
@@ -52,6 +53,14 @@ static bool discard(void *address, size_t bytes)
 {
     count();
     return shim_kernel_3(SYS_madvise, (long)address, (long)bytes, MADV_DONTNEED) == 0;
+}
+
+static bool discard_charged(void *address, size_t bytes)
+{
+    if (!discard(address, bytes))
+        return false;
+    shim_host_refund(bytes);
+    return true;
 }
 
 /* The hole may be one mapping too many; then the memory alone goes back. */
@@ -112,13 +121,16 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-const struct pool_source shim_host_source = {
-    .reserve = reserve,
-    .enable = enable,
-    .release = release,
-    .discard = discard,
-    .prefer_huge = prefer_huge,
-    .wipe_on_fork = wipe_on_fork,
-    .move = move,
-    .now_ms = now_ms,
+#define ALIKE                                                                            \
+    .reserve = reserve, .enable = enable, .release = release,                            \
+    .prefer_huge = prefer_huge, .wipe_on_fork = wipe_on_fork, .move = move,              \
+    .now_ms = now_ms
+
+const struct pool_source shim_host_source = {ALIKE, .discard = discard};
+
+const struct pool_source shim_host_source_charged = {
+    ALIKE,
+    .discard = discard_charged,
+    .charge = shim_host_charge,
+    .refund = shim_host_refund,
 };

@@ -10,6 +10,9 @@
 
 extern const struct pool_source shim_host_source;
 
+/* The same, charged to the heap's ceiling (host_charge.h). */
+extern const struct pool_source shim_host_source_charged;
+
 /* Memory system calls made through it. */
 extern _Atomic uint64_t shim_retained_calls;
 

@@ -2,10 +2,15 @@
 #include "shim/jemalloc.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "shim/host.h"
+#include "shim/host_charge.h"
+#include "shim/init.h"
+#include "shim/jemalloc_limit.h"
 #include "shim/kernel.h"
 
 /* What must hold: nothing printed, nobody aborted, no thread of ours. jemalloc reads this
@@ -36,6 +41,25 @@ void *shim_jemalloc_mmap(void *address, size_t bytes, int protection, int flags,
 int shim_jemalloc_munmap(void *address, size_t bytes);
 int shim_jemalloc_madvise(void *address, size_t bytes, int advice);
 int shim_jemalloc_mprotect(void *address, size_t bytes, int protection);
+void *shim_jemalloc_sbrk(intptr_t bytes);
+
+/* Files are read by syscall(2): how memory is committed, and its own log. */
+long shim_jemalloc_syscall(long number, long a, long b, long c, long d, long e, long f);
+
+/* The cache of a thread, which it allocates as it serves programs (jemalloc.cmake). Without one
+   it would go on, and fail on the first call that looks into it. */
+extern void *je_arena_palloc(void *thread, void *arena, size_t bytes, size_t alignment,
+                             bool zero, void *cache)
+    __attribute__((visibility("hidden")));
+void *shim_jemalloc_allocate_cache(void *thread, void *arena, size_t bytes,
+                                   size_t alignment, bool zero, void *cache);
+
+/* Memory for its own records, which it maps as it maps extents (jemalloc.cmake). */
+extern void *je_extent_alloc_mmap(void *address, size_t bytes, size_t alignment,
+                                  bool *zero, bool *commit)
+    __attribute__((visibility("hidden")));
+void *shim_jemalloc_map_records(void *address, size_t bytes, size_t alignment, bool *zero,
+                                bool *commit);
 
 int shim_jemalloc_backtrace(void)
 {
@@ -95,16 +119,20 @@ extern _Atomic bool je_opt_retain __attribute__((visibility("hidden")));
 
 void shim_jemalloc_retain_nothing(void)
 {
-    atomic_store_explicit(&je_opt_retain, false, memory_order_relaxed);
+    /* Under a ceiling it keeps address space, and pages only as long as they are used. */
+    if (!shim_host_charging)
+        atomic_store_explicit(&je_opt_retain, false, memory_order_relaxed);
 }
 
 bool shim_jemalloc_purge(void)
 {
+    /* What this thread has put aside keeps the pages around it. */
+    (void)jemalloc_mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
     /* MALLCTL_ARENAS_ALL is 4096. */
     return jemalloc_mallctl("arena.4096.purge", NULL, NULL, NULL, 0) == 0;
 }
 
-static void count(void)
+void shim_jemalloc_count(void)
 {
     atomic_fetch_add_explicit(&shim_jemalloc_calls, 1, memory_order_relaxed);
 }
@@ -121,11 +149,14 @@ static long returned(long result)
 void *shim_jemalloc_mmap(void *address, size_t bytes, int protection, int flags, int file,
                          off_t offset)
 {
-    count();
+    if (shim_host_charging)
+        return (void *)returned(
+            shim_jemalloc_limit_map(address, bytes, protection, flags));
+    shim_jemalloc_count();
     long result = shim_kernel(SYS_mmap, (long)address, (long)bytes, protection, flags,
                               file, offset);
     if (result == -ENOMEM && shim_host_make_room()) {
-        count();
+        shim_jemalloc_count();
         result = shim_kernel(SYS_mmap, (long)address, (long)bytes, protection, flags,
                              file, offset);
     }
@@ -134,19 +165,60 @@ void *shim_jemalloc_mmap(void *address, size_t bytes, int protection, int flags,
 
 int shim_jemalloc_munmap(void *address, size_t bytes)
 {
-    count();
+    if (shim_host_charging)
+        return (int)returned(shim_jemalloc_limit_unmap(address, bytes));
+    shim_jemalloc_count();
     return (int)returned(shim_kernel_3(SYS_munmap, (long)address, (long)bytes, 0));
 }
 
 int shim_jemalloc_madvise(void *address, size_t bytes, int advice)
 {
-    count();
+    shim_jemalloc_count();
     return (int)returned(shim_kernel_3(SYS_madvise, (long)address, (long)bytes, advice));
 }
 
 int shim_jemalloc_mprotect(void *address, size_t bytes, int protection)
 {
-    count();
+    shim_jemalloc_count();
     return (int)returned(
         shim_kernel_3(SYS_mprotect, (long)address, (long)bytes, protection));
+}
+
+/* Its last resort, whose pages it never gives back. */
+void *shim_jemalloc_sbrk(intptr_t bytes)
+{
+    if (!shim_host_charging)
+        return sbrk(bytes);
+    errno = ENOMEM;
+    return (void *)-1;
+}
+
+long shim_jemalloc_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    static const char overcommit[] = "/proc/sys/vm/overcommit_memory";
+    if (number == SYS_open && strcmp((const char *)a, overcommit) == 0) {
+        (void)shim_settings();
+        /* Where it cannot know, it takes memory to be committed strictly. */
+        if (shim_host_charging)
+            return returned(-EACCES);
+    }
+    return returned(shim_kernel(number, a, b, c, d, e, f));
+}
+
+void *shim_jemalloc_map_records(void *address, size_t bytes, size_t alignment, bool *zero,
+                                bool *commit)
+{
+    if (!shim_host_charging)
+        return je_extent_alloc_mmap(address, bytes, alignment, zero, commit);
+    *zero = *commit = true;
+    return shim_jemalloc_limit_map_records(bytes, alignment);
+}
+
+void *shim_jemalloc_allocate_cache(void *thread, void *arena, size_t bytes,
+                                   size_t alignment, bool zero, void *cache)
+{
+    shim_jemalloc_limit_lift();
+    void *block = je_arena_palloc(thread, arena, bytes, alignment, zero, cache);
+    shim_jemalloc_limit_restore();
+    return block;
 }

@@ -1,7 +1,8 @@
 # The private jemalloc: the distribution's archive, without its C++ operators (libstdc++ forwards
 # those to malloc, and can throw), every public symbol renamed, its memory system calls, its
 # profiler's unwinder and mathematics, and its registration of fork handlers redirected to
-# functions of ours.
+# functions of ours. Where it maps memory for its own records (base) and allocates
+# the cache of a thread (tcache) is told apart.
 find_library(JEMALLOC_PIC NAMES libjemalloc_pic.a REQUIRED)
 
 set(JEMALLOC_PUBLIC malloc calloc realloc free posix_memalign aligned_alloc memalign valloc
@@ -12,7 +13,7 @@ set(JEMALLOC_RENAMES "")
 foreach(name ${JEMALLOC_PUBLIC})
   string(APPEND JEMALLOC_RENAMES "${name} jemalloc_${name}\n")
 endforeach()
-foreach(name mmap munmap madvise mprotect exp log round)
+foreach(name mmap munmap madvise mprotect sbrk syscall exp log round)
   string(APPEND JEMALLOC_RENAMES "${name} shim_jemalloc_${name}\n")
 endforeach()
 string(APPEND JEMALLOC_RENAMES "secure_getenv shim_jemalloc_getenv\n"
@@ -44,6 +45,10 @@ add_custom_command(
   COMMAND ${CMAKE_LINKER} -r -o jemalloc_placed.o $<TARGET_OBJECTS:jemalloc_place> jemalloc.pic.o
   COMMAND ${CMAKE_COMMAND} -E rename jemalloc_placed.o jemalloc.pic.o
   COMMAND ${CMAKE_AR} r ${PRIVATE_JEMALLOC} jemalloc.pic.o
+  COMMAND ${CMAKE_AR} x ${PRIVATE_JEMALLOC} base.pic.o tcache.pic.o
+  COMMAND ${CMAKE_OBJCOPY} --redefine-sym je_extent_alloc_mmap=shim_jemalloc_map_records base.pic.o
+  COMMAND ${CMAKE_OBJCOPY} --redefine-sym je_arena_palloc=shim_jemalloc_allocate_cache tcache.pic.o
+  COMMAND ${CMAKE_AR} r ${PRIVATE_JEMALLOC} base.pic.o tcache.pic.o
   COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${CMAKE_CURRENT_BINARY_DIR}/jemalloc.renames
           --rename-section .text=.text.hot --rename-section .text.unlikely=.text.seldom
           ${PRIVATE_JEMALLOC}

@@ -39,7 +39,8 @@ void shim_jemalloc_retain_nothing(void);
 /* Gives memory back that it keeps for later; whether it could. */
 bool shim_jemalloc_purge(void);
 
-/* Memory system calls that it has made. */
+/* Memory system calls that it has made, and counting one. */
 extern _Atomic uint64_t shim_jemalloc_calls;
+void shim_jemalloc_count(void);
 
 #endif

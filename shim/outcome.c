@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "shim/host_charge.h"
 #include "shim/init.h"
 #include "shim/say.h"
 
@@ -64,10 +65,12 @@ static void tell(const char *call, const struct limited *limited,
         return;
     struct shim_line line;
     shim_line_begin(&line);
-    pool_text_put(&line.text, call);
-    pool_text_put(&line.text, " refused ");
+    if (call) {
+        pool_text_put(&line.text, call);
+        pool_text_put(&line.text, " refused ");
+    }
     put_name(&line.text, limited);
-    pool_text_put(&line.text, ", ");
+    pool_text_put(&line.text, call ? ", " : " refused, ");
     pool_text_put(&line.text, policy_verdict_sentence(verdict->kind));
     put_quantity(&line.text, ": asked ", verdict->asked_bytes);
     put_quantity(&line.text, ", would reserve ", verdict->reserved_bytes);
@@ -97,9 +100,8 @@ CUresult shim_outcome_refused(const char *call, const struct shim_device *device
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult shim_outcome_refused_host(const char *call,
-                                   const struct shim_host_account *account,
-                                   const struct policy_verdict *verdict)
+static void tell_host(const char *call, const struct shim_host_account *account,
+                      const struct policy_verdict *verdict)
 {
     const struct limited limited = {
         .name = account->name,
@@ -109,7 +111,26 @@ CUresult shim_outcome_refused_host(const char *call,
         .account = &account->account,
     };
     tell(call, &limited, verdict);
+}
+
+CUresult shim_outcome_refused_host(const char *call,
+                                   const struct shim_host_account *account,
+                                   const struct policy_verdict *verdict)
+{
+    tell_host(call, account, verdict);
     return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* The kernel may have refused, too, and jemalloc may have found room where a block was refused. */
+void shim_outcome_no_heap(size_t bytes)
+{
+    struct policy_verdict verdict;
+    if (!shim_host_charging || !shim_host_charge_take_refusal(&verdict))
+        return;
+    struct shim_host_account *heap = shim_host_account(SHIM_HOST_HEAP);
+    verdict.asked_bytes = bytes;
+    policy_ledger_refuse(&heap->account);
+    tell_host(NULL, heap, &verdict);
 }
 
 void *shim_outcome_no_memory(void)

@@ -22,4 +22,8 @@ CUresult shim_outcome_refused_host(const char *call,
 /* No memory for a host request: errno is ENOMEM, the result NULL. */
 void *shim_outcome_no_memory(void);
 
+/* The same for a request of `bytes`, of which the heap's ceiling is told if it refused them; errno
+   stays. */
+void shim_outcome_no_heap(size_t bytes);
+
 #endif

@@ -7,7 +7,7 @@ function(tidemark_script_test name script)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()
 
-# The same assertions plain, preloaded and switched off.
+# The same assertions plain, preloaded, under a ceiling that nothing reaches, and switched off.
 foreach(name host_contract host_family)
   add_executable(${name} preload/${name}.c)
   target_link_libraries(${name} PRIVATE tidemark_flags PkgConfig::CHECK Threads::Threads)
@@ -15,11 +15,13 @@ foreach(name host_contract host_family)
   target_compile_options(${name} PRIVATE -fno-builtin
     $<$<C_COMPILER_ID:GNU>:-Wno-alloc-size-larger-than -Wno-use-after-free>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  foreach(mode plain preloaded off)
+  foreach(mode plain preloaded limited off)
     add_test(NAME ${name}_${mode} COMMAND ${name})
     set_tests_properties(${name}_${mode} PROPERTIES TIMEOUT 300)
   endforeach()
   set_tests_properties(${name}_preloaded PROPERTIES ENVIRONMENT LD_PRELOAD=${LIBRARY})
+  set_tests_properties(${name}_limited PROPERTIES
+    ENVIRONMENT "LD_PRELOAD=${LIBRARY};TIDEMARK_HEAP_MEM=100%")
   set_tests_properties(${name}_off PROPERTIES ENVIRONMENT "LD_PRELOAD=${LIBRARY};TIDEMARK=off")
 endforeach()
 
@@ -31,6 +33,7 @@ tidemark_script_test(check_headers check_headers.sh ${CMAKE_C_COMPILER} ${CMAKE_
 tidemark_script_test(check_tables check_tables.sh ${CMAKE_SOURCE_DIR})
 tidemark_script_test(preload_ceiling preload_ceiling.sh ${CMAKE_BINARY_DIR}
   ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def)
+tidemark_script_test(preload_heap preload_heap.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(preload_host preload_host.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(preload_limits preload_limits.sh ${CMAKE_BINARY_DIR})
 # With CHECK_ALL it changes settings of the whole machine for a moment.

@@ -85,6 +85,21 @@ START_TEST(a_try_charges_alike_and_counts_no_refusal)
 }
 END_TEST
 
+START_TEST(what_is_forced_counts_past_the_ceiling)
+{
+    struct policy_ledger_account account = {0};
+    charge(&account, &hundred, 90);
+    policy_ledger_force(&account, 20);
+    ck_assert_uint_eq(policy_ledger_charged(&account), 110);
+    ck_assert_uint_eq(peak_of(&account), 110);
+    struct policy_verdict verdict = policy_ledger_charge(&account, &hundred, 1);
+    ck_assert_int_eq(verdict.kind, POLICY_OVER_CEILING);
+    ck_assert_uint_eq(verdict.short_bytes, 11);
+    policy_ledger_refund(&account, 20);
+    charge(&account, &hundred, 10);
+}
+END_TEST
+
 START_TEST(a_sum_beyond_64_bits_is_refused_as_an_overflow)
 {
     struct policy_ledger_account account = {0};
@@ -278,6 +293,7 @@ SUITE_MAIN("policy/ledger", charges_up_to_the_last_byte_of_the_ceiling_are_admit
            one_byte_past_the_ceiling_is_refused_with_the_shortfall,
            a_refusal_changes_nothing_but_its_count,
            a_try_charges_alike_and_counts_no_refusal,
+           what_is_forced_counts_past_the_ceiling,
            a_sum_beyond_64_bits_is_refused_as_an_overflow,
            an_unbudgeted_account_counts_up_to_64_bits,
            a_ceiling_below_what_is_held_admits_nothing_more,
