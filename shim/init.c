@@ -83,7 +83,18 @@ static int read_number(const char *text)
     return number;
 }
 
-/* TIDEMARK_RUN is "PID[;from=NAME,NAME][;ack=FD]". Returns what follows "from=". */
+/* The program may change its environment before it reports. */
+static void keep_counts(const char *path)
+{
+    static char kept[4096];
+    size_t length = strcspn(path, ";");
+    if (length >= sizeof(kept))
+        return;
+    memcpy(kept, path, length);
+    settings.run_counts = kept;
+}
+
+/* TIDEMARK_RUN is "PID[;from=NAME,NAME][;ack=FD][;counts=PATH]". Returns what follows "from=". */
 static const char *read_run(const char *run)
 {
     if (!run)
@@ -92,6 +103,9 @@ static const char *read_run(const char *run)
     const char *ack = strstr(run, ";ack=");
     if (ack && settings.run_process == getpid())
         settings.run_ack = read_number(ack + strlen(";ack="));
+    const char *counts = strstr(run, ";counts=");
+    if (counts && settings.run_process == getpid())
+        keep_counts(counts + strlen(";counts="));
     const char *from = strstr(run, ";from=");
     return from ? from + strlen(";from=") : NULL;
 }

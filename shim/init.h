@@ -13,6 +13,8 @@ struct shim_settings {
     struct policy_option_value values[POLICY_OPTION_COUNT];
     pid_t run_process; /* the process that `tidemark run` started; 0: there is none */
     int run_ack;       /* a descriptor to acknowledge on; -1: there is none */
+    const char
+        *run_counts; /* where that process also writes its report as JSON; or NULL */
 };
 
 /* The settings. The first call reads them. Safe from any thread, signal handlers and

@@ -47,17 +47,21 @@ static bool has_process_id(const char *path)
     return strstr(path, "%p") != NULL;
 }
 
+/* Whether it is this process's turn to write, which it has once. */
+static bool take_turn(void)
+{
+    pid_t process = getpid();
+    return atomic_compare_exchange_strong_explicit(
+        &writer, &process, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
 /* Without %p a path names one file: the process that `run` started writes it. Without
    `run` we cannot tell who is first, and whoever ends last has the last word. */
 static bool is_ours_to_write(const struct shim_settings *settings)
 {
     const char *path = settings->options.report;
-    pid_t process = getpid();
-    if (!path || !atomic_compare_exchange_strong_explicit(
-                     &writer, &process, 0, memory_order_relaxed, memory_order_relaxed))
-        return false;
-    return has_process_id(path) || settings->run_process == 0 ||
-           settings->run_process == getpid();
+    return path && (has_process_id(path) || settings->run_process == 0 ||
+                    settings->run_process == getpid());
 }
 
 /* Expands %p. */
@@ -156,7 +160,7 @@ static struct pool_stats take_stock(void)
     return stats;
 }
 
-static void put_report(const struct shim_settings *settings, struct pool_text *text)
+static void put_report(enum policy_report_form format, struct pool_text *text)
 {
     struct pool_device_stats devices[SHIM_DEVICES_MOST];
     struct pool_host_stats host[SHIM_HOST_KINDS];
@@ -171,19 +175,15 @@ static void put_report(const struct shim_settings *settings, struct pool_text *t
         .host = host,
         .host_count = shim_host_account_report(host),
     };
-    if (settings->options.report_format == POLICY_REPORT_JSON)
+    if (format == POLICY_REPORT_JSON)
         pool_report_put_json(text, &report);
     else
         pool_report_put_text(text, &report);
     pool_text_flush(text);
 }
 
-static void write_to_path(const struct shim_settings *settings)
+static void write_to_path(const char *path, enum policy_report_form format)
 {
-    char path[PATH_BYTES];
-    struct pool_text name = {.bytes = path, .capacity = sizeof(path) - 1};
-    put_path(&name, settings->options.report);
-    path[name.length] = '\0';
     struct destination destination = {
         .file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644)};
     if (destination.file < 0) {
@@ -195,30 +195,51 @@ static void write_to_path(const struct shim_settings *settings)
                              .capacity = sizeof(buffer),
                              .sink = write_file,
                              .context = &destination};
-    put_report(settings, &text);
+    put_report(format, &text);
     close(destination.file);
     if (destination.error)
         complain(path, destination.error);
 }
 
-static void write_to_stderr(const struct shim_settings *settings)
+static void write_to_stderr(enum policy_report_form format)
 {
     char buffer[4096];
     struct pool_text text = {
         .bytes = buffer, .capacity = sizeof(buffer), .sink = write_stderr};
-    put_report(settings, &text);
+    put_report(format, &text);
+}
+
+/* `asked` is how the path was asked for. */
+static void write_file_unless_filtered(const char *asked, enum policy_report_form format)
+{
+    char path[PATH_BYTES];
+    struct pool_text name = {.bytes = path, .capacity = sizeof(path) - 1};
+    if (shim_clear_is_told()) {
+        complain_of_filter(asked);
+        return;
+    }
+    put_path(&name, asked);
+    path[name.length] = '\0';
+    write_to_path(path, format);
+}
+
+static void write_report(const struct shim_settings *settings)
+{
+    const char *asked = settings->options.report;
+    if (strcmp(asked, "stderr") == 0)
+        write_to_stderr(settings->options.report_format);
+    else
+        write_file_unless_filtered(asked, settings->options.report_format);
 }
 
 void shim_report_write(const struct shim_settings *settings)
 {
     int kept = errno;
-    if (is_ours_to_write(settings)) {
-        if (strcmp(settings->options.report, "stderr") == 0)
-            write_to_stderr(settings);
-        else if (shim_clear_is_told())
-            complain_of_filter(settings->options.report);
-        else
-            write_to_path(settings);
+    if (take_turn()) {
+        if (is_ours_to_write(settings))
+            write_report(settings);
+        if (settings->run_counts && settings->run_process == getpid())
+            write_file_unless_filtered(settings->run_counts, POLICY_REPORT_JSON);
     }
     errno = kept;
 }

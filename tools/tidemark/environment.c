@@ -10,10 +10,11 @@
 #include "tools/tidemark/say.h"
 #include "tools/tidemark/verb.h"
 
-/* TIDEMARK_RUN=<process id>[;from=NAME,NAME...][;ack=<descriptor>] */
+/* TIDEMARK_RUN=<process id>[;from=NAME,NAME...][;ack=<descriptor>][;counts=<path>] */
 #define RUN_VARIABLE "TIDEMARK_RUN"
 #define FROM_KEY     "from="
 #define ACK_KEY      "ack="
+#define COUNTS_KEY   "counts="
 
 void environment_warn_unknown(void)
 {
@@ -108,7 +109,8 @@ void environment_set_options(const char *const texts[POLICY_OPTION_COUNT])
             set(policy_option_rows[i].environment, texts[i]);
 }
 
-void environment_mark(const char *const texts[POLICY_OPTION_COUNT], int ack_fd)
+void environment_mark(const char *const texts[POLICY_OPTION_COUNT], int ack_fd,
+                      const char *counts)
 {
     const char *separator = ";" FROM_KEY;
     char *mark = NULL;
@@ -125,6 +127,8 @@ void environment_mark(const char *const texts[POLICY_OPTION_COUNT], int ack_fd)
     }
     if (ack_fd >= 0)
         fprintf(stream, ";" ACK_KEY "%d", ack_fd);
+    if (counts != NULL)
+        fprintf(stream, ";" COUNTS_KEY "%s", counts);
     need(fclose(stream) == 0, RUN_VARIABLE);
     set(RUN_VARIABLE, mark);
     free(mark);

@@ -29,8 +29,9 @@ void environment_set_options(const char *const texts[POLICY_OPTION_COUNT]);
 /* Sets TIDEMARK_RUN, by which the library knows the process that was started as the
    program itself and which values came from here; called in that process, right before it
    becomes the program. `texts` as above; `ack_fd` is where the library has to answer, -1
-   for nowhere. */
-void environment_mark(const char *const texts[POLICY_OPTION_COUNT], int ack_fd);
+   for nowhere; `counts` is a file for its report as JSON, NULL for none. */
+void environment_mark(const char *const texts[POLICY_OPTION_COUNT], int ack_fd,
+                      const char *counts);
 
 /* The environment names that TIDEMARK_RUN of this process says were set by `tidemark
    run`, separated by commas; NULL when it says nothing. Good until the process ends. */

@@ -25,7 +25,7 @@ struct child {
 static _Noreturn void become_program(const struct launch *launch, int ack_fd,
                                      int error_fd, const struct signals *signals)
 {
-    environment_mark(launch->option_texts, ack_fd);
+    environment_mark(launch->option_texts, ack_fd, launch->counts);
     signals_restore(signals);
     execvp(launch->program[0], launch->program);
 

@@ -11,6 +11,7 @@ struct launch {
     char *const *program; /* name and arguments, NULL at the end */
     const char *option_texts[POLICY_OPTION_COUNT]; /* those given to `run`, else NULL */
     bool strict;                                   /* the library has to answer */
+    const char *counts; /* where the library also writes its report as JSON; or NULL */
 };
 
 enum launch_outcome {

@@ -57,6 +57,7 @@ static void print_help(void)
          "  1    the result could not be written\n"
          "  2    the command line or an option's value cannot be understood\n"
          "  3    a request for memory was refused\n"
+         "  4    a counter was not as --expect wanted it\n"
          "  126  the program cannot be executed, or --strict found the preload without "
          "effect\n"
          "  127  the program was not found");

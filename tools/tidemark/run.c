@@ -16,6 +16,7 @@
 #include "tools/tidemark/admit_print.h"
 #include "tools/tidemark/admit_text.h"
 #include "tools/tidemark/environment.h"
+#include "tools/tidemark/expect.h"
 #include "tools/tidemark/install.h"
 #include "tools/tidemark/launch.h"
 #include "tools/tidemark/say.h"
@@ -28,17 +29,20 @@
 enum {
     ANSWER_HELP = 256,
     ANSWER_ADMIT,
+    ANSWER_EXPECT,
     ANSWER_STRICT,
     ANSWER_SIM,
     ANSWER_ROW,
 };
 
-enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 4 };
+enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 5 };
 
 struct request {
     struct launch launch;
     const char **reports; /* of --admit; room for every argument */
     size_t report_count;
+    struct expectation *expectations; /* of --expect; as many */
+    size_t expectation_count;
     bool help;
     bool sim;
     bool is_malformed; /* some value is, which was said */
@@ -61,6 +65,10 @@ static void print_help(void)
          "      exit 3 unless the program that a compiler's report describes fits under "
          "the\n"
          "      ceiling; given again, the programs are resident together\n"
+         "  --expect COUNTER<=N\n"
+         "      exit 4, and say the value, unless a counter of the report is as wanted "
+         "when\n"
+         "      the program has ended well; also < >= > == !=; may be given again\n"
          "  --strict\n"
          "      exit 126 if the library cannot be, or was not, loaded into PROGRAM\n"
          "  --sim\n"
@@ -70,7 +78,10 @@ static void print_help(void)
          "\n"
          "Each value has an environment variable too: `tidemark options` lists them.\n"
          "Signals sent to the command are passed on. `tidemark --help` has the exit\n"
-         "codes.");
+         "codes.\n"
+         "\n"
+         "Counters of --expect:");
+    expect_list();
 }
 
 static void list_options(struct option options[LONG_OPTION_COUNT + 1])
@@ -82,10 +93,19 @@ static void list_options(struct option options[LONG_OPTION_COUNT + 1])
             options[count++] = (struct option){
                 policy_option_rows[i].flag, required_argument, NULL, ANSWER_ROW + (int)i};
     options[count++] = (struct option){"admit", required_argument, NULL, ANSWER_ADMIT};
+    options[count++] = (struct option){"expect", required_argument, NULL, ANSWER_EXPECT};
     options[count++] = (struct option){"strict", no_argument, NULL, ANSWER_STRICT};
     options[count++] = (struct option){"sim", no_argument, NULL, ANSWER_SIM};
     options[count++] = (struct option){"help", no_argument, NULL, ANSWER_HELP};
     options[count] = (struct option){0};
+}
+
+static void add_expectation(struct request *request, const char *text)
+{
+    if (expect_read(text, &request->expectations[request->expectation_count]))
+        request->expectation_count++;
+    else
+        request->is_malformed = true;
 }
 
 /* False when the command line cannot be understood, which has then been said. */
@@ -105,6 +125,8 @@ static bool read_command_line(int argc, char **argv, struct request *request)
             request->help = true;
         else if (answer == ANSWER_ADMIT)
             request->reports[request->report_count++] = optarg;
+        else if (answer == ANSWER_EXPECT)
+            add_expectation(request, optarg);
         else if (answer == ANSWER_STRICT)
             request->launch.strict = true;
         else if (answer == ANSWER_SIM)
@@ -239,6 +261,8 @@ static enum verb_exit prepare(struct request *request)
     }
     if (!make_report_absolute(&launch->option_texts[POLICY_OPTION_report]))
         return VERB_CANNOT_EXECUTE;
+    if (request->expectation_count > 0 && !expect_open(&launch->counts))
+        return VERB_CANNOT_EXECUTE;
     environment_preload(library);
     environment_set_options(launch->option_texts);
     return VERB_DONE;
@@ -256,6 +280,21 @@ static int end_like_program(int status)
     return 128 + WTERMSIG(status);
 }
 
+/* What a program that failed has to say for itself comes first: only of one that ended well
+   are the counters looked at. */
+static bool settle_expectations(const struct request *request,
+                                const struct launch_end *end)
+{
+    if (request->expectation_count == 0)
+        return true;
+    bool has_ended_well = end->outcome == LAUNCH_ENDED && end->code == 0;
+    bool is_as_expected =
+        !has_ended_well || expect_judge(request->launch.counts, request->expectations,
+                                        request->expectation_count);
+    unlink(request->launch.counts);
+    return is_as_expected;
+}
+
 static int run(int argc, char **argv, struct request *request)
 {
     if (!read_command_line(argc, argv, request))
@@ -269,23 +308,28 @@ static int run(int argc, char **argv, struct request *request)
         return (int)obstacle;
 
     struct launch_end end = launch_program(&request->launch);
+    bool is_as_expected = settle_expectations(request, &end);
     if (end.outcome == LAUNCH_UNANSWERED)
         return VERB_CANNOT_EXECUTE;
     if (end.outcome == LAUNCH_ENDED)
-        return end_like_program(end.code);
+        return is_as_expected ? end_like_program(end.code) : VERB_UNEXPECTED;
     say("%s: %s", request->launch.program[0], strerror(end.code));
     return end.code == ENOENT ? VERB_NOT_FOUND : VERB_CANNOT_EXECUTE;
 }
 
 int verb_run(int argc, char **argv)
 {
-    struct request request = {.reports = calloc((size_t)argc, sizeof(char *))};
+    struct request request = {
+        .reports = calloc((size_t)argc, sizeof(char *)),
+        .expectations = calloc((size_t)argc, sizeof(struct expectation)),
+    };
 
-    if (request.reports == NULL) {
+    if (request.reports == NULL || request.expectations == NULL) {
         say("%s", strerror(errno));
         return VERB_CANNOT_EXECUTE;
     }
     int status = run(argc, argv, &request);
+    free(request.expectations);
     free(request.reports);
     return status;
 }

@@ -8,6 +8,7 @@ enum verb_exit {
     VERB_NO_OUTPUT = 1,        /* the result could not be written */
     VERB_USAGE = 2,            /* a command line or a value that cannot be understood */
     VERB_REFUSED = 3,          /* a question about admission was answered with no */
+    VERB_UNEXPECTED = 4,       /* a counter was not as --expect wanted it */
     VERB_CANNOT_EXECUTE = 126, /* as a shell has it; --strict uses it as well */
     VERB_NOT_FOUND = 127,      /* as a shell has it */
 };
