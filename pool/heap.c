@@ -33,7 +33,8 @@ static bool open_at(struct pool_heap *heap, const struct pool_source *source,
     size_t off = (uintptr_t)base & (((size_t)1 << BASE_SHIFT) - 1);
     heap->base = base + (off ? ((size_t)1 << BASE_SHIFT) - off : 0);
     heap->rows_base = heap->base + area;
-    pool_spans_open(&heap->spans, heap->base, granules, records, source);
+    pool_packed_open(&heap->packed, heap->base, shift - POOL_GRANULE_SHIFT, records,
+                     source);
     pool_rows_open(&heap->rows, heap->rows_base, shift, records + granules, source);
     heap->bytes = bytes;
     heap->tuning.decay_ms = UINT64_MAX;
@@ -85,18 +86,24 @@ static struct pool_record *record_of(const struct pool_heap *heap, const void *a
     uint32_t index = index_of(heap, address);
     must(index != 0);
     return in_rows(heap, address) ? &heap->rows.records[index]
-                                  : &heap->spans.records[index];
+                                  : &heap->packed.records[index];
+}
+
+POOL_RARE static void look_around(struct pool_heap *heap)
+{
+    pool_packed_move_on(&heap->packed);
+    pool_heap_look_at_clock(heap);
 }
 
 static void *claim_span(struct pool_heap *heap, size_t bytes, bool *fresh)
 {
     bool due;
-    uint32_t index = pool_spans_claim(&heap->spans, granules_of(bytes), fresh, &due);
+    uint32_t index = pool_packed_claim(&heap->packed, granules_of(bytes), fresh, &due);
     if (__builtin_expect(index == 0, 0))
         return NULL;
-    POOL_SET(&heap->spans.records[index], pages, pages_of(bytes));
+    POOL_SET(&heap->packed.records[index], pages, pages_of(bytes));
     if (__builtin_expect(due, 0))
-        pool_heap_look_at_clock(heap);
+        look_around(heap);
     return heap->base + ((size_t)index << POOL_GRANULE_SHIFT);
 }
 
@@ -107,7 +114,7 @@ POOL_RARE static void *claim_row(struct pool_heap *heap, size_t bytes, bool *fre
         return NULL;
     POOL_SET(&heap->rows.records[index], pages, pages_of(bytes));
     if (*fresh)
-        POOL_SET(&heap->spans, dense, true);
+        pool_packed_set_dense(&heap->packed);
     if (pool_rows_due(&heap->rows, index))
         pool_heap_look_at_clock(heap);
     return pool_rows_address(&heap->rows, index);
@@ -158,7 +165,8 @@ bool pool_heap_owns(const struct pool_heap *heap, const void *address)
         return false;
     bool born = in_rows(heap, address)
                     ? pool_rows_was_born(&heap->rows, address)
-                    : offset >> POOL_GRANULE_SHIFT < POOL_GET(&heap->spans, top);
+                    : pool_packed_was_born(&heap->packed,
+                                           (uint32_t)(offset >> POOL_GRANULE_SHIFT));
     return born &&
            (!is_closed(heap) || pool_heap_place(heap, address) == POOL_PLACE_LIVE);
 }
@@ -198,7 +206,7 @@ static bool return_span(struct pool_heap *heap, size_t offset)
     bool due;
     uint32_t index = (uint32_t)(offset >> POOL_GRANULE_SHIFT);
     if (__builtin_expect(offset & (((size_t)1 << POOL_GRANULE_SHIFT) - 1), 0) ||
-        !pool_spans_return(&heap->spans, index, &due))
+        !pool_packed_return(&heap->packed, index, &due))
         return false;
     if (__builtin_expect(due, 0))
         pool_heap_keep_limit(heap);

@@ -1,6 +1,6 @@
 /* Retained heap blocks: host staging memory that stays in the process when the program
    frees it, and is handed out again by compare-exchange. Blocks up to 32 MiB come from
-   the packed area, larger ones and blocks that grow from rows of strides. The heap never
+   a packed area, larger ones and blocks that grow from rows of strides. The heap never
    calls libc's malloc and never fails loudly: NULL means that somebody else must serve.
 
              claim  return  grow  read
@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pool/packed.h"
 #include "pool/rows.h"
 #include "pool/source.h"
-#include "pool/spans.h"
 
 /* How long and how much is kept. */
 struct pool_heap_tuning {
@@ -28,10 +28,10 @@ struct pool_heap_tuning {
 };
 
 struct pool_heap {
-    char *base;   /* the reservation: packed area first, then the rows */
+    char *base;   /* the reservation: packed areas first, then the rows */
     size_t bytes; /* its size; 0: nothing is retained */
     char *rows_base;
-    struct pool_spans spans;
+    struct pool_packed packed;
     struct pool_rows rows;
     struct pool_heap_tuning tuning;
     _Atomic size_t most_bytes;         /* the largest request served; 0: closed */

@@ -33,9 +33,9 @@ struct pool_heap_figures pool_heap_read(struct pool_heap *heap)
     figures.spilled = atomic_load_explicit(&heap->spilled, memory_order_relaxed);
     if (heap->bytes == 0)
         return figures;
-    pool_spans_walk(&heap->spans, count_block, &figures);
+    pool_packed_walk(&heap->packed, count_block, &figures);
     pool_rows_walk(&heap->rows, count_block, &figures);
-    struct pool_span_figures spans = pool_spans_figures(&heap->spans);
+    struct pool_span_figures spans = pool_packed_figures(&heap->packed);
     struct pool_row_figures rows = pool_rows_figures(&heap->rows);
     figures.reused = spans.popped + spans.fitted + rows.reused;
     figures.born = spans.born + rows.born;
@@ -60,9 +60,9 @@ static void note_high_water(struct pool_heap *heap)
 /* Gives back what age or the limit says. One thread does it for each window; others go on. */
 POOL_RARE void pool_heap_look_at_clock(struct pool_heap *heap)
 {
-    if (!heap->spans.source->now_ms)
+    if (!heap->rows.source->now_ms)
         return;
-    uint64_t now = heap->spans.source->now_ms();
+    uint64_t now = heap->rows.source->now_ms();
     uint64_t began = atomic_load_explicit(&heap->aged_ms, memory_order_relaxed); /* A */
     /* Another thread may have read the clock later and begun the window already. */
     if (now < began || now - began < heap->tuning.decay_ms ||
@@ -71,14 +71,14 @@ POOL_RARE void pool_heap_look_at_clock(struct pool_heap *heap)
                                                  memory_order_relaxed))
         return;
     note_high_water(heap);
-    note_returned(heap, pool_spans_age(&heap->spans) + pool_rows_age(&heap->rows));
+    note_returned(heap, pool_packed_age(&heap->packed) + pool_rows_age(&heap->rows));
 }
 
 /* Bins count blocks by their class, and a block may be up to a quarter longer: stock is taken
    only where that decides. */
 static bool is_over(struct pool_heap *heap, uint64_t limit_bytes)
 {
-    size_t packed = pool_spans_idle_bytes(&heap->spans);
+    size_t packed = pool_packed_idle_bytes(&heap->packed);
     size_t rows = pool_rows_idle_bytes(&heap->rows);
     if (packed + rows > limit_bytes)
         return true;
@@ -94,14 +94,14 @@ POOL_RARE void pool_heap_keep_limit(struct pool_heap *heap)
 
 POOL_RARE void pool_heap_close_idle(struct pool_heap *heap)
 {
-    note_returned(heap, pool_spans_close(&heap->spans) + pool_rows_close(&heap->rows));
+    note_returned(heap, pool_packed_close(&heap->packed) + pool_rows_close(&heap->rows));
 }
 
 void pool_heap_shed(struct pool_heap *heap)
 {
     if (heap->bytes == 0)
         return;
-    pool_spans_shed(&heap->spans);
+    pool_packed_shed(&heap->packed);
     pool_rows_shed(&heap->rows);
 }
 
@@ -119,7 +119,7 @@ size_t pool_heap_trim(struct pool_heap *heap)
     if (heap->bytes == 0)
         return 0;
     note_high_water(heap);
-    size_t bytes = pool_spans_trim(&heap->spans) + pool_rows_trim(&heap->rows);
+    size_t bytes = pool_packed_trim(&heap->packed) + pool_rows_trim(&heap->rows);
     note_returned(heap, bytes);
     return bytes;
 }
@@ -127,9 +127,10 @@ size_t pool_heap_trim(struct pool_heap *heap)
 void pool_heap_tune(struct pool_heap *heap, const struct pool_heap_tuning *tuning)
 {
     heap->tuning = *tuning;
-    heap->spans.huge = heap->rows.huge = tuning->huge;
-    if (heap->bytes && heap->spans.source->now_ms)
-        atomic_store_explicit(&heap->aged_ms, heap->spans.source->now_ms(),
+    pool_packed_prefer(&heap->packed, tuning->huge);
+    heap->rows.huge = tuning->huge;
+    if (heap->bytes && heap->rows.source->now_ms)
+        atomic_store_explicit(&heap->aged_ms, heap->rows.source->now_ms(),
                               memory_order_relaxed); /* A */
 }
 
@@ -137,7 +138,7 @@ void pool_heap_fork_prepare(struct pool_heap *heap)
 {
     if (heap->bytes == 0)
         return;
-    pool_spans_fork_prepare(&heap->spans);
+    pool_packed_fork_prepare(&heap->packed);
     pool_rows_fork_prepare(&heap->rows);
 }
 
@@ -146,5 +147,5 @@ void pool_heap_fork_done(struct pool_heap *heap, bool in_child)
     if (heap->bytes == 0)
         return;
     pool_rows_fork_done(&heap->rows, in_child);
-    pool_spans_fork_done(&heap->spans, in_child);
+    pool_packed_fork_done(&heap->packed, in_child);
 }

@@ -41,6 +41,15 @@ static inline bool pool_lock_wait(struct pool_lock *lock)
     return pthread_mutex_timedlock(&lock->mutex, &until) == 0;
 }
 
+/* Takes the lock if nobody has it. */
+POLICY_MUST_CHECK static inline bool pool_lock_try(struct pool_lock *lock)
+{
+    bool taken = pthread_mutex_trylock(&lock->mutex) == 0;
+    if (taken && atomic_load_explicit(&lock->lost, memory_order_relaxed))
+        atomic_store_explicit(&lock->lost, false, memory_order_relaxed);
+    return taken;
+}
+
 /* Takes the lock; false when it is lost. */
 POLICY_MUST_CHECK static inline bool pool_lock_take(struct pool_lock *lock)
 {

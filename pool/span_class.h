@@ -3,6 +3,7 @@
 #ifndef POOL_SPAN_CLASS_H
 #define POOL_SPAN_CLASS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -10,14 +11,23 @@ enum {
     POOL_SPAN_MOST_GRANULES = 512,
 };
 
+/* In units of 2^this the lengths of classes follow each other, where so many granules are. */
+static inline uint32_t pool_span_class_shift(uint32_t granules)
+{
+    return 29u - (uint32_t)__builtin_clz((granules - 1) | 4);
+}
+
 /* The smallest class that holds 1 to POOL_SPAN_MOST_GRANULES granules. */
 static inline uint32_t pool_span_class(uint32_t granules)
 {
-    uint32_t last = granules - 1;
-    if (last < 4)
-        return last;
-    uint32_t shift = 31u - (uint32_t)__builtin_clz(last) - 2u;
-    return 4 * shift + (last >> shift);
+    uint32_t shift = pool_span_class_shift(granules);
+    return 4 * shift + ((granules - 1) >> shift);
+}
+
+/* Whether a block of that class has no more granules than these. */
+static inline bool pool_span_class_is_exact(uint32_t granules)
+{
+    return (granules & ((UINT32_C(1) << pool_span_class_shift(granules)) - 1)) == 0;
 }
 
 /* How many granules a block of the class has. */
@@ -40,8 +50,7 @@ static inline uint32_t pool_span_class_within(uint32_t granules)
 {
     if (granules >= POOL_SPAN_MOST_GRANULES)
         return POOL_SPAN_CLASSES - 1;
-    uint32_t size_class = pool_span_class(granules);
-    return pool_span_class_granules(size_class) > granules ? size_class - 1 : size_class;
+    return pool_span_class(granules) - !pool_span_class_is_exact(granules);
 }
 
 #endif

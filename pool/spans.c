@@ -14,6 +14,8 @@
 
    Under the lock the area is tiled by blocks: each block's first record holds its length. */
 
+_Thread_local uint32_t pool_spans_waits __attribute__((tls_model("initial-exec")));
+
 static struct pool_record *at(struct pool_spans *spans, uint32_t index)
 {
     return &spans->records[index];
@@ -120,8 +122,11 @@ static uint32_t fit(struct pool_spans *spans, uint32_t granules, bool *fresh)
 POOL_RARE static uint32_t claim_locked(struct pool_spans *spans, uint32_t granules,
                                        bool *fresh)
 {
-    if (!pool_lock_take(&spans->lock))
-        return 0;
+    if (!pool_lock_try(&spans->lock)) {
+        pool_spans_waits++;
+        if (!pool_lock_take(&spans->lock))
+            return 0;
+    }
     pool_spans_drain(spans);
     uint32_t index = fit(spans, granules, fresh);
     if (!index)
@@ -168,7 +173,7 @@ static bool return_idle(struct pool_spans *spans, uint32_t index, bool *due)
    first: a program that asks for one size again and again finds its own block there. */
 static uint32_t claim_below(struct pool_spans *spans, uint32_t granules, uint64_t *head)
 {
-    struct pool_bin *bin = &spans->bins[pool_span_class_within(granules)];
+    struct pool_bin *bin = &spans->bins[pool_span_class(granules) - 1];
     uint32_t index = pool_bin_peek(bin);
     if (!index || length(spans, index) < granules)
         return 0;
@@ -186,7 +191,7 @@ static uint32_t claim_idle(struct pool_spans *spans, uint32_t granules, uint64_t
 {
     uint32_t size_class = pool_span_class(granules);
     uint32_t index = 0;
-    if (pool_span_class_granules(size_class) > granules)
+    if (!pool_span_class_is_exact(granules))
         index = claim_below(spans, granules, head);
     if (!index)
         index = pool_bin_pop_head(&spans->bins[size_class], spans->records, head);
@@ -198,10 +203,11 @@ uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fre
 {
     uint64_t head;
     *fresh = false;
-    *due = true;
     uint32_t index = claim_idle(spans, granules, &head);
-    if (__builtin_expect(index == 0, 0))
+    if (__builtin_expect(index == 0, 0)) {
+        *due = pool_bin_due(&spans->bins[pool_span_class(granules)]);
         return claim_locked(spans, granules, fresh);
+    }
     /* Else two threads have returned it at once, and one of them has claimed it since. */
     must(POOL_GET(at(spans, index), state) == POOL_IDLE);
     POOL_SET(at(spans, index), state, POOL_LIVE);
@@ -218,6 +224,15 @@ bool pool_spans_return(struct pool_spans *spans, uint32_t index, bool *due)
     return return_idle(spans, index, due);
 }
 
+bool pool_spans_has_room(struct pool_spans *spans, uint32_t granules)
+{
+    if (!pool_lock_take(&spans->lock))
+        return true;
+    bool has_room = granules <= spans->limit - POOL_GET(spans, top);
+    pool_lock_give(&spans->lock);
+    return has_room;
+}
+
 void pool_spans_open(struct pool_spans *spans, char *base, uint32_t granules,
                      struct pool_record *records, const struct pool_source *source)
 {
@@ -225,9 +240,6 @@ void pool_spans_open(struct pool_spans *spans, char *base, uint32_t granules,
     spans->records = spans->free.records = records;
     spans->source = source;
     POOL_SET(spans, top, 1); /* index 0 means "none" */
-    /* Written at once: the first block would read this page first and write it then, which are
-       two page faults. */
-    POOL_SET(at(spans, 0), state, POOL_UNBORN);
     spans->enabled = 0;
     spans->limit = granules < POOL_SPAN_MOST_INDEX ? granules : POOL_SPAN_MOST_INDEX;
     pool_lock_open(&spans->lock);

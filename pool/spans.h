@@ -72,6 +72,14 @@ uint32_t pool_spans_claim(struct pool_spans *spans, uint32_t granules, bool *fre
    returned. */
 bool pool_spans_return(struct pool_spans *spans, uint32_t index, bool *due);
 
+/* How often this thread found an area's lock taken when it came to claim; packed.c starts it
+   again. */
+extern _Thread_local uint32_t pool_spans_waits __attribute__((tls_model("initial-exec")));
+
+/* Whether there is address space for a block of so many granules behind what was born. True with
+   the lock lost. */
+bool pool_spans_has_room(struct pool_spans *spans, uint32_t granules);
+
 /* Gives the address space behind the enabled part back: the area grows no further. */
 void pool_spans_shed(struct pool_spans *spans);
 

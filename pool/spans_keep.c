@@ -139,6 +139,9 @@ size_t pool_spans_age(struct pool_spans *spans)
 size_t pool_spans_idle_bytes(const struct pool_spans *spans)
 {
     uint64_t granules = POOL_GET(&spans->free, dirty_granules);
+    /* Asked of every area, of which nearly always only one ever had a block. */
+    if (POOL_GET(spans, top) == 1)
+        return 0;
     for (uint32_t size_class = 0; size_class < POOL_SPAN_CLASSES; size_class++)
         granules += (uint64_t)pool_bin_idle(&spans->bins[size_class]) *
                     pool_span_class_granules(size_class);

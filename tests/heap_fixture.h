@@ -32,7 +32,7 @@ static inline void setup(void)
 static inline void teardown(void)
 {
     if (heap.bytes > 0)
-        ck_assert(pool_spans_valid(&heap.spans));
+        ck_assert(pool_packed_valid(&heap.packed));
 }
 
 static inline char *claim(size_t bytes)

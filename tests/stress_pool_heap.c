@@ -218,7 +218,7 @@ static void live_in_child(struct hand *hand, const struct held *kept)
         claim(hand, held);
     }
     check(kept);
-    if (!pool_spans_valid(&hand->stress->heap.spans))
+    if (!pool_packed_valid(&hand->stress->heap.packed))
         ck_abort_msg("blocks of a child do not tile its area");
     _exit(EXIT_SUCCESS);
 }
@@ -292,7 +292,7 @@ static void settle(struct heap_stress *stress)
            figures.claims, figures.born, figures.spilled, total(&stress->handed),
            total(&stress->grown), total(&stress->moved), total(&stress->trimmed),
            figures.returned_bytes >> 20, total(&stress->forked));
-    ck_assert(pool_spans_valid(&stress->heap.spans));
+    ck_assert(pool_packed_valid(&stress->heap.packed));
     ck_assert_uint_eq(figures.live_bytes, 0);
     ck_assert_uint_eq(figures.claims, total(&stress->served));
     ck_assert_uint_eq(figures.claims, figures.reused + figures.born);

@@ -71,11 +71,11 @@ static void fork_and_expect(bool (*act)(void))
     pid_t child = fork();
     pool_heap_fork_done(&heap, child == 0);
     if (child == 0)
-        _exit(act() && pool_spans_valid(&heap.spans) ? 0 : 1);
+        _exit(act() && pool_packed_valid(&heap.packed) ? 0 : 1);
     ck_assert_int_ge(child, 0);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
-    ck_assert(pool_spans_valid(&heap.spans));
+    ck_assert(pool_packed_valid(&heap.packed));
 }
 
 static struct {
@@ -172,7 +172,7 @@ START_TEST(what_was_given_back_is_not_marked)
     fork_in_vain();
     ck_assert_uint_eq(fake_wipes(), 2);
     ck_assert_uint_eq(idle(), 2 * MIB);
-    ck_assert(pool_spans_valid(&heap.spans));
+    ck_assert(pool_packed_valid(&heap.packed));
     ck_assert_uint_eq(pool_heap_trim(&heap), 2 * MIB);
 }
 END_TEST

@@ -58,7 +58,9 @@ static void open_charged(void)
     source.charge = charge;
     source.refund = refund;
     source.discard = discard_and_refund;
-    heap.spans.source = heap.rows.source = &source;
+    heap.rows.source = &source;
+    for (unsigned area = 0; area < POOL_PACKED_AREAS; area++)
+        heap.packed.areas[area].source = &source;
     atomic_store_explicit(&charged, 0, memory_order_relaxed);
     limit_to(SIZE_MAX);
 }

@@ -100,7 +100,8 @@ START_TEST(a_block_of_two_mappings_keeps_its_contents_whatever_the_kernel_says)
     source.prefer_huge = prefer_huge_in_earnest;
     for (enum pool_huge huge = POOL_HUGE_AUTO; huge <= POOL_HUGE_ALWAYS; huge++) {
         open_with_source();
-        heap.spans.huge = heap.rows.huge = huge;
+        pool_packed_prefer(&heap.packed, huge);
+        heap.rows.huge = huge;
         grow_to(150 * MIB);
         (void)pool_heap_trim(&heap);
         grow_to(150 * MIB);

@@ -105,7 +105,7 @@ static uint64_t idle_after(unsigned height, uint64_t seed)
     random = seed;
     (void)work_for(3, DEMAND_MOST / 10, &random);
     uint64_t bytes = work_for(12, DEMAND_MOST / 10, &random);
-    ck_assert(pool_spans_valid(&heap.spans));
+    ck_assert(pool_packed_valid(&heap.packed));
     return bytes;
 }
 
@@ -230,17 +230,17 @@ START_TEST(whichever_block_the_source_does_not_take_back_is_kept_and_no_other)
             setup_source();
             leave_idle(blocks, lengths);
             uint64_t held = idle();
-            (void)pool_spans_age(&heap.spans);
+            (void)pool_packed_age(&heap.packed);
             (void)pool_rows_age(&heap.rows);
             fake.refused_discard = refused;
             size_t given = by_trim
                                ? pool_heap_trim(&heap)
-                               : pool_spans_age(&heap.spans) + pool_rows_age(&heap.rows);
+                               : pool_packed_age(&heap.packed) + pool_rows_age(&heap.rows);
             ck_assert_uint_eq(fake_discards(), IDLE_BLOCKS);
             ck_assert_uint_eq(fake_discarded(), given);
             ck_assert_uint_eq(idle(), held - given);
             ck_assert_int_eq(given == held, refused == 0);
-            ck_assert(pool_spans_valid(&heap.spans));
+            ck_assert(pool_packed_valid(&heap.packed));
             ck_assert_uint_eq(claim_again(blocks, lengths), refused > 0);
         }
 }
@@ -262,7 +262,7 @@ START_TEST(a_heap_that_was_shed_before_its_first_block_refuses)
     ck_assert_int_eq(mprotect(heap.base, 64 * KIB, PROT_NONE), 0);
     ck_assert(!pool_heap_owns(&heap, heap.base + 64 * KIB));
     pool_heap_shed(&heap);
-    ck_assert(pool_spans_valid(&heap.spans));
+    ck_assert(pool_packed_valid(&heap.packed));
 }
 END_TEST
 
@@ -396,11 +396,11 @@ START_TEST(what_is_kept_at_the_end_of_a_window_goes_back_at_the_next)
         give_back(packed[i]);
         give_back(large[i]);
     }
-    ck_assert_uint_eq(pool_spans_age(&heap.spans) + pool_rows_age(&heap.rows), 0);
+    ck_assert_uint_eq(pool_packed_age(&heap.packed) + pool_rows_age(&heap.rows), 0);
     give_back(claim(2 * MIB));
     give_back(claim(40 * MIB));
     for (unsigned window = 0; window < 2; window++) {
-        ck_assert_uint_eq(pool_spans_age(&heap.spans), 2 * MIB);
+        ck_assert_uint_eq(pool_packed_age(&heap.packed), 2 * MIB);
         ck_assert_uint_eq(pool_rows_age(&heap.rows), 40 * MIB);
     }
     ck_assert_uint_eq(idle(), 0);
