@@ -132,12 +132,15 @@ START_TEST(a_reset_empties_a_primary_context_and_keeps_its_count)
     sim_start("1MiB", "1");
     CUcontext context;
     CUcontext again;
+    CUcontext current;
     ck_assert_int_eq(sim.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     ck_assert_int_eq(sim.cuCtxSetCurrent(context), CUDA_SUCCESS);
     sim_allocate(1000);
     ck_assert_int_eq(sim.cuDevicePrimaryCtxReset(0), CUDA_SUCCESS);
     ck_assert_uint_eq(sim.oracle_bytes(0), 0);
     ck_assert_int_eq(sim.cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    ck_assert_int_eq(sim.cuCtxGetCurrent(&current), CUDA_SUCCESS);
+    ck_assert_ptr_eq(current, context);
     ck_assert_int_eq(sim.cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
     ck_assert_ptr_eq(again, context);
     sim_allocate(1000);

@@ -324,6 +324,46 @@ START_TEST(a_context_ends_with_its_work_and_its_threads)
 }
 END_TEST
 
+static void *reset_primary(void *unused)
+{
+    (void)unused;
+    ck_assert_int_eq(sim.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    return NULL;
+}
+
+START_TEST(a_context_that_ends_is_gone_for_others_and_comes_back_after_its_end)
+{
+    pthread_t thread;
+    CUcontext primary;
+    CUcontext again;
+    unsigned long long old_id;
+    unsigned long long new_id;
+    start();
+    CUcontext first = context;
+    ck_assert_int_eq(sim.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuCtxSetCurrent(primary), CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuCtxGetId(primary, &old_id), CUDA_SUCCESS);
+    struct sim_kernels others = sim_load_kernels();
+    CUstream stream = sim_stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr address = sim_allocate(BYTES);
+    sim_hold(&others, stream, 1);
+    sim_kernel_fill(&others, stream, address, BYTES, 1);
+    ck_assert_int_eq(pthread_create(&thread, NULL, reset_primary, NULL), 0);
+    while (sim.cuCtxSetCurrent(primary) == CUDA_SUCCESS)
+        sched_yield();
+    ck_assert_int_eq(sim.cuMemAlloc_v2(&address, 1), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    ck_assert_int_eq(sim.cuCtxSetCurrent(first), CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+    ck_assert_uint_eq(sim.oracle_bytes(0), BYTES);
+    ck_assert_int_eq(sim.release(1), 1);
+    ck_assert_int_eq(sim.cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+    ck_assert_uint_eq(sim.oracle_bytes(0), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(sim.cuCtxGetId(again, &new_id), CUDA_SUCCESS);
+    ck_assert_uint_ne(old_id, new_id);
+}
+END_TEST
+
 START_TEST(threads_of_streams_that_ended_do_not_pile_up)
 {
     start();
@@ -390,5 +430,6 @@ SUITE_MAIN("simcuda/streams", work_that_nothing_holds_up_is_done_by_the_call,
            freed_memory_is_there_until_the_work_is_done,
            a_kernel_that_touches_freed_memory_breaks_its_context,
            a_context_ends_with_its_work_and_its_threads,
+           a_context_that_ends_is_gone_for_others_and_comes_back_after_its_end,
            threads_of_streams_that_ended_do_not_pile_up,
            a_fork_among_waiting_threads_leaves_both_sides_alive, work_takes_its_delay)
