@@ -63,6 +63,11 @@ void sim_context_end(CUcontext context)
     sim_block_give(context->device, sim_knobs->context_bytes);
 }
 
+CUcontext sim_context_next(CUcontext context)
+{
+    return context == NULL ? LIST_FIRST(&every) : LIST_NEXT(context, all);
+}
+
 CUresult sim_context_drain_all(void)
 {
     struct sim_works works = {0};

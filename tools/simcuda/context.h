@@ -42,6 +42,10 @@ CUresult sim_context_begin(CUcontext context, unsigned flags);
 /* Waits for all that the context has to do, and ends what it owns, and the context. */
 void sim_context_end(CUcontext context);
 
+/* Every context that there ever was, one after another: the first after NULL; NULL after
+   the last. */
+CUcontext sim_context_next(CUcontext context);
+
 /* Waits for all that live contexts have to do. */
 CUresult sim_context_drain_all(void);
 

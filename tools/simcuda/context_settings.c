@@ -39,6 +39,8 @@ CUresult sim_context_synchronize_one(CUcontext context)
 {
     CUresult result = resolve(&context);
     if (result == CUDA_SUCCESS)
+        result = sim_capture_forbid_context(context);
+    if (result == CUDA_SUCCESS)
         result = sim_queue_drain(context);
     return result == CUDA_SUCCESS ? context->broken : result;
 }

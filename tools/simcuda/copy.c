@@ -36,7 +36,9 @@ CUresult sim_copy_run(struct sim_copy *copy, CUstream stream, enum sim_copy_form
     copy->staged = from == PAGEABLE && !wait;
     op.copy = *copy;
     CUresult result = CUDA_SUCCESS;
-    if (copy->staged && form == SIM_COPY_CALL)
+    if (form == SIM_COPY_CALL)
+        result = sim_stream_forbid_capture();
+    if (result == CUDA_SUCCESS && copy->staged && form == SIM_COPY_CALL)
         result = sim_stream_synchronize(stream);
     return result == CUDA_SUCCESS ? sim_stream_run(stream, &op, wait) : result;
 }

@@ -12,7 +12,8 @@ struct CUevent_st {
     unsigned flags;
     bool recorded;
     uint64_t recorded_ns;
-    struct sim_works works; /* when these are done, it has happened */
+    struct sim_works works;        /* when these are done, it has happened */
+    struct sim_capture_end marked; /* where it was recorded, if that was captured */
 };
 
 static CUresult check(CUevent event)
@@ -24,6 +25,7 @@ static CUresult check(CUevent event)
 static void dispose(struct sim_object *object)
 {
     sim_works_drop(&((CUevent)object)->works);
+    sim_capture_unmark(&((CUevent)object)->marked);
 }
 
 CUresult sim_event_create(CUevent *event, unsigned flags)
@@ -58,11 +60,36 @@ static CUresult record(CUevent event, struct sim_works *works, bool complete)
         sim_works_drop(works);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    sim_capture_unmark(&event->marked);
     sim_works_drop(&event->works);
     event->works = *works;
     event->recorded = true;
     event->recorded_ns = sim_work_now_ns();
     return CUDA_SUCCESS;
+}
+
+/* A recording that is captured is no point in time: it only orders what is captured. */
+static CUresult mark(CUevent event, const struct sim_queue *queue)
+{
+    struct sim_capture_end marked;
+    if (queue->capturing.capture->invalidated)
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!sim_capture_mark(queue, &marked))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    sim_works_drop(&event->works);
+    sim_capture_unmark(&event->marked);
+    event->marked = marked;
+    event->recorded = false;
+    return CUDA_SUCCESS;
+}
+
+/* Nothing can be asked of such an event, and who asks spoils its capture. */
+static CUresult check_marked(CUevent event)
+{
+    if (event->marked.capture == NULL)
+        return CUDA_SUCCESS;
+    sim_capture_invalidate(event->marked.capture);
+    return CUDA_ERROR_CAPTURED_EVENT;
 }
 
 CUresult sim_event_record(CUevent event, CUstream stream)
@@ -78,8 +105,14 @@ CUresult sim_event_record(CUevent event, CUstream stream)
     if (sim_stream_owner(stream) != event->object.owner)
         return CUDA_ERROR_INVALID_HANDLE;
     struct sim_queue *queue = sim_stream_queue(stream);
+    if (queue == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (queue->capturing.capture != NULL)
+        return mark(event, queue);
     result =
-        queue != NULL ? sim_queue_submit(queue, &point, &work) : CUDA_ERROR_OUT_OF_MEMORY;
+        queue->kind == SIM_QUEUE_LEGACY ? sim_capture_forbid_queue(queue) : CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        result = sim_queue_submit(queue, &point, &work);
     if (result != CUDA_SUCCESS)
         return result;
     bool complete = sim_works_add(&works, work);
@@ -99,7 +132,9 @@ static CUresult check_both(CUcontext context, CUevent event)
     CUresult result = sim_context_check(context);
     if (result == CUDA_SUCCESS)
         result = context->broken;
-    return result == CUDA_SUCCESS ? check(event) : result;
+    if (result == CUDA_SUCCESS)
+        result = check(event);
+    return result == CUDA_SUCCESS ? sim_capture_forbid_context(context) : result;
 }
 
 CUresult sim_event_record_context(CUcontext context, CUevent event)
@@ -143,6 +178,8 @@ CUresult sim_event_wait_context(CUcontext context, CUevent event)
 {
     struct sim_queue *queue;
     CUresult result = check_both(context, event);
+    if (result == CUDA_SUCCESS)
+        result = check_marked(event);
     if (result != CUDA_SUCCESS)
         return result;
     if (!add_gates(context, &event->works))
@@ -167,12 +204,33 @@ CUresult sim_stream_wait_event(CUstream stream, CUevent event, unsigned flags)
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_queue *queue = sim_stream_queue(stream);
-    return queue != NULL ? let_wait(queue, &event->works) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (queue == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (event->marked.capture != NULL)
+        return sim_capture_follow(queue, &event->marked);
+    /* Of a capture nothing may wait that is not captured. */
+    if (queue->capturing.capture != NULL && event->recorded) {
+        sim_capture_invalidate(queue->capturing.capture);
+        return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+    if (queue->capturing.capture != NULL)
+        return CUDA_SUCCESS;
+    result =
+        queue->kind == SIM_QUEUE_LEGACY ? sim_capture_forbid_queue(queue) : CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? let_wait(queue, &event->works) : result;
+}
+
+static CUresult check_askable(CUevent event)
+{
+    CUresult result = check(event);
+    if (result == CUDA_SUCCESS)
+        result = check_marked(event);
+    return result == CUDA_SUCCESS ? sim_capture_forbid() : result;
 }
 
 CUresult sim_event_query(CUevent event)
 {
-    CUresult result = check(event);
+    CUresult result = check_askable(event);
     if (result != CUDA_SUCCESS)
         return result;
     if (!sim_works_done(&event->works))
@@ -182,7 +240,7 @@ CUresult sim_event_query(CUevent event)
 
 CUresult sim_event_synchronize(CUevent event)
 {
-    CUresult result = check(event);
+    CUresult result = check_askable(event);
     if (result != CUDA_SUCCESS)
         return result;
     CUcontext owner = event->object.owner;

@@ -40,7 +40,7 @@ static bool is_seen_by_host(CUdeviceptr address)
 }
 
 static CUresult fill(struct area area, const void *value, size_t value_bytes,
-                     CUstream stream, bool wait)
+                     CUstream stream, bool is_call)
 {
     uint64_t row_bytes;
     CUresult result = sim_stream_check(stream);
@@ -55,7 +55,11 @@ static CUresult fill(struct area area, const void *value, size_t value_bytes,
                                  .height = area.height,
                                  .value_bytes = (unsigned)value_bytes}};
     memcpy(op.fill.value, value, value_bytes);
-    return sim_stream_run(stream, &op, wait && is_seen_by_host(area.address));
+    if (is_call)
+        result = sim_stream_forbid_capture();
+    if (result != CUDA_SUCCESS)
+        return result;
+    return sim_stream_run(stream, &op, is_call && is_seen_by_host(area.address));
 }
 
 CUresult sim_fill_rows_8(CUdeviceptr address, size_t pitch, unsigned char value,

@@ -40,6 +40,9 @@ CUresult sim_module_load(CUmodule *module, const void *image)
 {
     if (module == NULL || image == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = sim_capture_forbid();
+    if (result != CUDA_SUCCESS)
+        return result;
     CUmodule created =
         sim_object_create(SIM_MODULE, sizeof *created, sim_context_current());
     if (created == NULL)

@@ -19,6 +19,9 @@ static CUresult allocate(CUdeviceptr *address, uint64_t bytes, enum sim_memory m
     sim_log_note(0, bytes);
     if (address == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = owner != NULL ? sim_capture_forbid() : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS)
+        return result;
     struct sim_block *block;
     struct sim_block_request request = {
         .memory = memory,
@@ -27,7 +30,7 @@ static CUresult allocate(CUdeviceptr *address, uint64_t bytes, enum sim_memory m
         .device = sim_context_current()->device,
         .owner = owner,
     };
-    CUresult result = sim_block_create(&request, &block);
+    result = sim_block_create(&request, &block);
     if (result != CUDA_SUCCESS)
         return result;
     sim_log_note(block->address, bytes);
@@ -65,10 +68,22 @@ CUresult sim_linear_allocate_managed(CUdeviceptr *address, size_t bytes, unsigne
     return allocate(address, bytes, SIM_MANAGED, sim_context_current(), flags);
 }
 
+/* In a capture both would be nodes that own memory, which is not simulated. */
+static CUresult check_ordered(CUstream stream)
+{
+    CUresult result = sim_stream_check(stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct sim_queue *queue = sim_stream_queue(stream);
+    result = queue != NULL ? sim_capture_forbid_queue(queue) : CUDA_ERROR_OUT_OF_MEMORY;
+    return result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ? CUDA_ERROR_NOT_SUPPORTED
+                                                           : result;
+}
+
 /* Belongs to the device's pool: it outlives the context that asked for it. */
 CUresult sim_linear_allocate_ordered(CUdeviceptr *address, size_t bytes, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
+    CUresult result = check_ordered(stream);
     return result == CUDA_SUCCESS ? allocate(address, bytes, SIM_DEVICE, NULL, 0)
                                   : result;
 }
@@ -88,13 +103,16 @@ static struct sim_block *find(CUdeviceptr address)
    stream-ordered memory, which belongs to none. */
 CUresult sim_linear_free(CUdeviceptr address)
 {
+    CUresult result = sim_capture_forbid();
+    if (result != CUDA_SUCCESS)
+        return result;
     struct sim_block *block = find(address);
     if (block == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     if (block->owner != NULL) {
         CUcontext owner = block->owner;
         unsigned long long id = block->id;
-        CUresult result = sim_queue_drain(owner);
+        result = sim_queue_drain(owner);
         if (result == CUDA_SUCCESS)
             result = owner->broken;
         if (result != CUDA_SUCCESS)
@@ -112,7 +130,7 @@ CUresult sim_linear_free(CUdeviceptr address)
    comes to it, and can be freed only once. */
 CUresult sim_linear_free_ordered(CUdeviceptr address, CUstream stream)
 {
-    CUresult result = sim_stream_check(stream);
+    CUresult result = check_ordered(stream);
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_block *block = find(address);

@@ -41,7 +41,8 @@ void sim_object_destroy(struct sim_object *object)
 {
     if (object->dispose != NULL)
         object->dispose(object);
-    LIST_REMOVE(object, siblings);
+    if (object->owner != NULL)
+        LIST_REMOVE(object, siblings);
     tdelete(object, &live, by_address);
     free(object);
 }

@@ -9,12 +9,20 @@
 
 #include "shim/driver_abi.h"
 
-enum sim_kind { SIM_CONTEXT, SIM_STREAM, SIM_EVENT, SIM_MODULE, SIM_FUNCTION };
+enum sim_kind {
+    SIM_CONTEXT,
+    SIM_STREAM,
+    SIM_EVENT,
+    SIM_MODULE,
+    SIM_FUNCTION,
+    SIM_GRAPH,
+    SIM_GRAPH_EXEC
+};
 
 /* The first member of every object. */
 struct sim_object {
     enum sim_kind kind;
-    CUcontext owner; /* with whose end it ends; NULL: lives for ever */
+    CUcontext owner;                            /* with whose end it ends; NULL: none */
     void (*dispose)(struct sim_object *object); /* of what it holds; NULL: nothing */
     LIST_ENTRY(sim_object) siblings;            /* among the owner's objects */
 };
@@ -25,7 +33,7 @@ void *sim_object_create(enum sim_kind kind, size_t bytes, CUcontext owner);
 /* Whether `handle` is a live object of `kind`. */
 bool sim_object_is(const void *handle, enum sim_kind kind);
 
-/* Forgets and frees an object that has an owner. */
+/* Forgets and frees an object. */
 void sim_object_destroy(struct sim_object *object);
 
 #endif

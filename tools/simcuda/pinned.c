@@ -37,7 +37,9 @@ static CUresult create(enum sim_memory memory, void *address, size_t bytes,
         .owner = sim_context_current(),
     };
     sim_log_note((uintptr_t)address, bytes);
-    CUresult result = sim_block_create(&request, block);
+    CUresult result = sim_capture_forbid();
+    if (result == CUDA_SUCCESS)
+        result = sim_block_create(&request, block);
     if (result != CUDA_SUCCESS)
         return result;
     sim_log_note((*block)->address, bytes);
@@ -70,12 +72,15 @@ CUresult sim_pinned_allocate_32(void **address, unsigned bytes)
    is to say when no such block begins there. */
 static CUresult destroy(void *address, enum sim_memory memory, CUresult unknown)
 {
+    CUresult result = sim_capture_forbid();
+    if (result != CUDA_SUCCESS)
+        return result;
     struct sim_block *block = find(address, memory);
     sim_log_note((uintptr_t)address, block != NULL ? block->bytes : 0);
     if (block == NULL)
         return unknown;
     unsigned long long id = block->id;
-    CUresult result = sim_context_drain_all();
+    result = sim_context_drain_all();
     if (result != CUDA_SUCCESS)
         return result;
     block = find(address, memory);

@@ -79,6 +79,7 @@ struct sim_queue *sim_queue_open(CUcontext context, enum sim_queue_kind kind)
 
 void sim_queue_close(struct sim_queue *queue)
 {
+    sim_capture_abandon(queue);
     queue->closed = true;
     if (queue->has_worker)
         pthread_cond_signal(&queue->more);
@@ -210,6 +211,7 @@ void sim_queue_end_all(CUcontext context)
     struct sim_queue *queue;
     LIST_FOREACH(queue, &context->queues, siblings)
     {
+        sim_capture_abandon(queue);
         queue->closed = true;
         pthread_cond_signal(&queue->more);
     }

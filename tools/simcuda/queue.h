@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "tools/simcuda/capture.h"
 #include "tools/simcuda/work.h"
 
 enum sim_queue_kind {
@@ -24,6 +25,7 @@ struct sim_queue {
     enum sim_queue_kind kind;
     pthread_t thread; /* whose it is, if SIM_QUEUE_PER_THREAD */
     STAILQ_HEAD(, sim_work) works;
+    struct sim_capture_end capturing;
     struct sim_work *last; /* the newest that is not done; NULL: none */
     pthread_cond_t more;   /* for the worker: work came, or the end */
     pthread_t worker;

@@ -47,6 +47,10 @@ CUresult sim_stream_run(CUstream stream, const struct sim_op *op, bool wait)
     struct sim_queue *queue = sim_stream_queue(stream);
     if (queue == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    bool captured;
+    result = sim_capture_take(queue, op, &captured);
+    if (captured || result != CUDA_SUCCESS)
+        return result;
     CUcontext context = queue->context;
     struct sim_work *work;
     struct sim_works works = {0};
@@ -70,10 +74,22 @@ CUresult sim_stream_synchronize(CUstream stream)
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_queue *queue = sim_stream_queue(stream);
-    if (queue != NULL && sim_queue_gather(queue, &works))
+    result = queue != NULL ? sim_capture_forbid_queue(queue) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (sim_queue_gather(queue, &works))
         return wait_for(&works, queue->context);
     sim_works_drop(&works);
     return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult sim_stream_forbid_capture(void)
+{
+    CUresult result = sim_capture_forbid();
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct sim_queue *queue = sim_stream_queue(NULL);
+    return queue != NULL ? sim_capture_forbid_queue(queue) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult sim_stream_query(CUstream stream)
@@ -83,7 +99,10 @@ CUresult sim_stream_query(CUstream stream)
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_queue *queue = sim_stream_queue(stream);
-    if (queue == NULL || !sim_queue_gather(queue, &works))
+    result = queue != NULL ? sim_capture_forbid_queue(queue) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!sim_queue_gather(queue, &works))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     else if (works.count > 0)
         result = CUDA_ERROR_NOT_READY;
@@ -186,14 +205,5 @@ CUresult sim_stream_device(CUstream stream, CUdevice *device)
     CUresult result = askable(device, stream);
     if (result == CUDA_SUCCESS)
         *device = sim_stream_owner(stream)->device;
-    return result;
-}
-
-/* Capture cannot begin here: it is refused. */
-CUresult sim_stream_capturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    CUresult result = askable(status, stream);
-    if (result == CUDA_SUCCESS)
-        *status = CU_STREAM_CAPTURE_STATUS_NONE;
     return result;
 }

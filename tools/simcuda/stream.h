@@ -26,6 +26,10 @@ CUresult sim_stream_check(CUstream stream);
    NULL when memory is out. */
 struct sim_queue *sim_stream_queue(CUstream stream);
 
+/* For calls that are done with when they return, on the default stream: what forbids them
+   while there are captures. */
+CUresult sim_stream_forbid_capture(void);
+
 /* Has the operation done in a stream that is checked here; `wait`: before the call returns. */
 CUresult sim_stream_run(CUstream stream, const struct sim_op *op, bool wait);
 
