@@ -16,7 +16,7 @@
     KIND(POLICY_GROWING_POOL,                                                            \
          "a pool that grows in pieces cannot promise the limit that the device reports") \
     KIND(POLICY_DRIVER_REFUSED,                                                          \
-         "refused by the driver: fragmentation or use that cannot be seen from here")
+         "refused by the driver: fragmentation or use we cannot see")
 
 enum policy_verdict_kind {
 #define KIND(name, sentence) name,

@@ -75,11 +75,14 @@ void shim_charge_cancel(const struct shim_charge *charge)
 
 void shim_charge_end(const struct shim_charge *charge, CUresult result, uint64_t address)
 {
-    if (result != CUDA_SUCCESS) {
+    if (result != CUDA_SUCCESS)
         shim_charge_cancel(charge);
-        return;
-    }
     if (!charge->place.device)
+        return;
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        shim_room_driver_refused(shim_driver_get(), charge->call, account_of(charge),
+                                 charge->bytes);
+    if (result != CUDA_SUCCESS)
         return;
     struct pool_lease lease = lease_of(charge, address);
     shim_lease_open(&lease);

@@ -96,7 +96,7 @@ static CUresult draw_from(const struct shim_driver *driver, struct shim_mempool 
     shim_device_count(&shim_device_allocs);
     result = ask(driver, request);
     if (result != CUDA_SUCCESS) {
-        shim_mempool_cancel(driver, &draw);
+        shim_mempool_cancel(driver, &draw, result);
         return result;
     }
     result = shim_mempool_settle(driver, &draw);
@@ -104,7 +104,7 @@ static CUresult draw_from(const struct shim_driver *driver, struct shim_mempool 
         give_back(driver, request, *request->address);
         *request->address = before;
         draw.admitted_bytes = 0;
-        shim_mempool_cancel(driver, &draw);
+        shim_mempool_cancel(driver, &draw, CUDA_SUCCESS);
         return result;
     }
     struct pool_lease lease = {

@@ -238,7 +238,8 @@ CUresult shim_mempool_settle(const struct shim_driver *driver,
     return shim_room_refuse(driver, draw->call, draw->pool->device, &verdict);
 }
 
-void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_draw *draw)
+void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_draw *draw,
+                         CUresult result)
 {
     uint32_t owner = shim_mempool_owner(draw->pool);
     pthread_mutex_lock(&lock);
@@ -247,6 +248,8 @@ void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_dra
     shim_room_refund(draw->pool->device, draw->admitted_bytes);
     shim_mempool_returned(owner, draw->bytes);
     shim_mempool_refresh(driver, owner);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        shim_room_driver_refused(driver, draw->call, draw->pool->device, draw->bytes);
 }
 
 void shim_mempool_returned(uint32_t owner, uint64_t bytes)

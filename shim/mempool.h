@@ -55,8 +55,9 @@ CUresult shim_mempool_begin(const struct shim_driver *driver, const char *call,
 CUresult shim_mempool_settle(const struct shim_driver *driver,
                              const struct shim_draw *draw);
 
-/* Or nothing came of it. */
-void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_draw *draw);
+/* Or nothing came of it, by this answer of the driver. */
+void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_draw *draw,
+                         CUresult result);
 
 /* By which a lease names its pool, and what becomes of the pool when one has ended. Calls no
    driver. */

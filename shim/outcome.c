@@ -56,6 +56,14 @@ static void put_source(struct pool_text *text, const struct limited *limited)
     }
 }
 
+static void put_count(struct pool_text *text, uint64_t count)
+{
+    if (count <= TOLD_IN_FULL)
+        return;
+    pool_text_put(text, "; refusals so far ");
+    pool_text_put_number(text, count);
+}
+
 static void tell(const char *call, const struct limited *limited,
                  const struct policy_verdict *verdict)
 {
@@ -78,10 +86,7 @@ static void tell(const char *call, const struct limited *limited,
     put_quantity(&line.text, ", ceiling ", verdict->limit_bytes);
     put_source(&line.text, limited);
     put_quantity(&line.text, ", short by ", verdict->short_bytes);
-    if (count > TOLD_IN_FULL) {
-        pool_text_put(&line.text, "; refusals so far ");
-        pool_text_put_number(&line.text, count);
-    }
+    put_count(&line.text, count);
     shim_line_end(&line);
 }
 
@@ -119,6 +124,43 @@ CUresult shim_outcome_refused_host(const char *call,
 {
     tell_host(call, account, verdict);
     return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* A figure: relaxed. */
+static _Atomic uint64_t driver_refusals;
+
+uint64_t shim_outcome_driver_refusals(void)
+{
+    return atomic_load_explicit(&driver_refusals, memory_order_relaxed);
+}
+
+void shim_outcome_driver_refused(const char *call, const struct shim_device *device,
+                                 const struct shim_outcome_shortage *shortage)
+{
+    uint64_t count =
+        atomic_fetch_add_explicit(&driver_refusals, 1, memory_order_relaxed) + 1;
+    if (!worth_a_line(count))
+        return;
+    struct shim_line line;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, call);
+    if (device) {
+        pool_text_put(&line.text, " on device ");
+        pool_text_put_number(&line.text, device->ordinal);
+    }
+    pool_text_put(&line.text, " ");
+    pool_text_put(&line.text, policy_verdict_sentence(POLICY_DRIVER_REFUSED));
+    put_quantity(&line.text, ": asked ", shortage->asked_bytes);
+    put_quantity(&line.text, ", charged ", shortage->charged_bytes);
+    put_quantity(&line.text, ", idle ", shortage->idle_bytes);
+    put_quantity(&line.text, ", trimmed ", shortage->trimmed_bytes);
+    put_quantity(&line.text, ", largest idle block ", shortage->largest_idle_bytes);
+    if (shortage->free_is_known) {
+        put_quantity(&line.text, ", free by the driver's count ", shortage->free_bytes);
+        put_quantity(&line.text, " of ", shortage->total_bytes);
+    }
+    put_count(&line.text, count);
+    shim_line_end(&line);
 }
 
 /* The kernel may have refused, too, and jemalloc may have found room where a block was refused. */

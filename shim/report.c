@@ -14,6 +14,7 @@
 #include "shim/host.h"
 #include "shim/host_account.h"
 #include "shim/host_clear.h"
+#include "shim/outcome.h"
 #include "shim/say.h"
 
 /* Newer than some C libraries that we are loaded under. */
@@ -151,6 +152,7 @@ static struct pool_stats take_stock(void)
         atomic_load_explicit(&shim_device_allocs, memory_order_relaxed);
     stats.driver_calls_free =
         atomic_load_explicit(&shim_device_frees, memory_order_relaxed);
+    stats.driver_calls_refused = shim_outcome_driver_refusals();
     stats.driver_calls_unknown_lookups = shim_lookup_unknown();
     shim_observe_report(&stats);
     if (getrusage(RUSAGE_SELF, &usage) == 0) {

@@ -33,12 +33,11 @@ struct policy_verdict shim_room_charge(const struct shim_driver *driver,
 }
 
 /* Only the device of the current context can be asked, and none while a stream is captured. */
-static void observe(const struct shim_driver *driver, struct shim_device *device)
+static bool may_ask(const struct shim_driver *driver, const struct shim_device *device)
 {
     struct shim_place place;
-    if (!shim_observe_capturing() && shim_place_current(driver, &place) &&
-        place.device == device)
-        shim_device_observe(driver, device);
+    return !shim_observe_capturing() && shim_place_current(driver, &place) &&
+           place.device == device;
 }
 
 CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,
@@ -49,8 +48,34 @@ CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,
     if (!device)
         return shim_outcome_refused_host(call, shim_host_account(SHIM_HOST_PINNED),
                                          verdict);
-    observe(driver, device);
+    if (may_ask(driver, device))
+        shim_device_observe(driver, device);
     return shim_outcome_refused(call, device, verdict);
+}
+
+static void ask_free(const struct shim_driver *driver, struct shim_device *device,
+                     struct shim_outcome_shortage *shortage)
+{
+    size_t free_bytes, total_bytes;
+    if (!driver->call.cuMemGetInfo_v2 || !may_ask(driver, device) ||
+        driver->call.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS)
+        return;
+    shim_device_note(device, free_bytes, total_bytes);
+    shortage->free_is_known = true;
+    shortage->free_bytes = free_bytes;
+    shortage->total_bytes = total_bytes;
+}
+
+void shim_room_driver_refused(const struct shim_driver *driver, const char *call,
+                              struct shim_device *device, uint64_t bytes)
+{
+    struct shim_outcome_shortage shortage = {
+        .asked_bytes = bytes,
+        .charged_bytes = policy_ledger_charged(account_of(device)),
+    };
+    if (device)
+        ask_free(driver, device, &shortage);
+    shim_outcome_driver_refused(call, device, &shortage);
 }
 
 void shim_room_refund(struct shim_device *device, uint64_t bytes)

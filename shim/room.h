@@ -21,6 +21,11 @@ CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,
                           struct shim_device *device,
                           const struct policy_verdict *verdict);
 
+/* The driver had no memory for what was admitted, and has been refunded: says so, with what the
+   driver says is free where it may be asked. */
+void shim_room_driver_refused(const struct shim_driver *driver, const char *call,
+                              struct shim_device *device, uint64_t bytes);
+
 /* Takes bytes that were charged off again. */
 void shim_room_refund(struct shim_device *device, uint64_t bytes);
 

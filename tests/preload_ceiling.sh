@@ -63,7 +63,22 @@ done
 out=$(steps dlsym $((10 * MIB)) 100 TIDEMARK_DEVICE_MEM=none SIMCUDA_MEM=100MiB)
 expect_same "the driver's own refusal is passed on" \
     "granted 10 refused 90 first_error 2 total 104857600 free 0" "$out"
-expect_lines "and we say nothing of it" 0 "$(cat "$expect_work/err")"
+expect_match "and told with every number that is known, as what it is" \
+    '^tidemark: cuMemAlloc_v2 on device 0 refused by the driver: fragmentation or use we cannot see: asked 10485760 B \(10\.00 MiB\), charged 104857600 B \(100\.00 MiB\), idle 0 B, trimmed 0 B, largest idle block 0 B, free by the driver.s count 0 B of 104857600 B \(100\.00 MiB\)$' \
+    "$(head -n 1 "$expect_work/err")"
+expect_same "never as a ceiling" "" "$(grep -i ceiling "$expect_work/err" || true)"
+expect_lines "at powers of two, too" 11 "$(cat "$expect_work/err")"
+expect_match "with a count of them" '; refusals so far 64$' "$(tail -n 1 "$expect_work/err")"
+
+# Below its ceiling, on a device of which the context takes 40 MiB of 100.
+out=$(steps dlsym $((10 * MIB)) 10 TIDEMARK_DEVICE_MEM=90MiB TIDEMARK_HEADROOM=0 SIMCUDA_MEM=100MiB \
+    SIMCUDA_CONTEXT_MEM=40MiB TIDEMARK_REPORT="$expect_work/report")
+expect_match "the driver refuses below the ceiling" '^granted 6 refused 4 first_error 2 ' "$out"
+expect_match "and the line shows what is missing" \
+    'asked 10485760 B \(10\.00 MiB\), charged 62914560 B \(60\.00 MiB\), .* free by the driver.s count 0 B of 104857600 B' \
+    "$(head -n 1 "$expect_work/err")"
+expect_match "the report counts what the driver refused" '^  refused             4$' "$(cat "$expect_work/report")"
+expect_match "apart from what we refused" '^  refusals            0$' "$(cat "$expect_work/report")"
 
 steps dlsym $((10 * MIB)) 12 TIDEMARK_DEVICE_MEM=100MiB TIDEMARK_HEADROOM=0 \
     TIDEMARK_REPORT="$expect_work/report" TIDEMARK_REPORT_FORMAT=json >"$expect_work/out"
