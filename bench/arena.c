@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 #include "bench/pinned.h"
 #include "pool/arena.h"
 
@@ -57,7 +57,7 @@ static double ns_per_claim(void (*run)(unsigned index), unsigned threads)
 
 static void print(const char *figure, double *values)
 {
-    struct bench_estimate estimate = bench_estimate_of(values, TURNS);
+    struct policy_estimate estimate = policy_estimate_of(values, TURNS);
     printf("%s %.3f [%.3f-%.3f]\n", figure, estimate.median, estimate.low, estimate.high);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 #include "bench/pinned.h"
 #include "pool/bins.h"
 
@@ -106,7 +106,7 @@ static double ns_per_pair(void (*run)(unsigned index), unsigned pairs, unsigned 
 
 static void print_median(const char *figure, double *values)
 {
-    printf("%s %.3f\n", figure, bench_estimate_of(values, TURNS).median);
+    printf("%s %.3f\n", figure, policy_estimate_of(values, TURNS).median);
 }
 
 static void measure(const struct workload *workload, unsigned threads)

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 
 enum {
     REPEATS = 25,
@@ -95,7 +95,7 @@ static void open_elsewhere(void)
 
 static void print_median(const char *figure, double *values)
 {
-    printf("%s %.4g\n", figure, bench_estimate_of(values, REPEATS).median);
+    printf("%s %.4g\n", figure, policy_estimate_of(values, REPEATS).median);
 }
 
 static double least(const double values[REPEATS])

@@ -1,12 +1,13 @@
 /* Turns lines "KEY<tab>BOUND<tab>VALUE VALUE..." into lines of KEY, MEDIAN, LOW, HIGH, BOUND
-   and VERDICT with tabs between them. The interval is that of bench/estimate, or all values where they are too
-   few for it. A bound that ends in x is one on a ratio of times, and judged with its
-   interval; any other one is on a count, and the median is held against it. "-" is none. */
+   and VERDICT with tabs between them. The interval is that of policy/estimate, or all values
+   where they are too few for it. A bound that ends in x is one on a ratio of times, and judged
+   with its interval; any other one is on a count, and the median is held against it. "-" is
+   none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 
 enum { LINE_BYTES = 64 << 10 };
 
@@ -17,35 +18,35 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static struct bench_estimate estimate_of(double *values, size_t count)
+static struct policy_estimate estimate_of(double *values, size_t count)
 {
-    if (count >= BENCH_ESTIMATE_SAMPLES_MIN)
-        return bench_estimate_of(values, count);
+    if (count >= POLICY_ESTIMATE_SAMPLES_MIN)
+        return policy_estimate_of(values, count);
     qsort(values, count, sizeof *values, ascending);
-    return (struct bench_estimate){
+    return (struct policy_estimate){
         .median = (values[(count - 1) / 2] + values[count / 2]) / 2,
         .low = values[0],
         .high = values[count - 1],
     };
 }
 
-static const char *verdict_on_ratio(const struct bench_estimate *ratio, double bound,
+static const char *verdict_on_ratio(const struct policy_estimate *ratio, double bound,
                                     size_t count)
 {
-    if (count < BENCH_ESTIMATE_SAMPLES_MIN)
+    if (count < POLICY_ESTIMATE_SAMPLES_MIN)
         return "not resolvable";
-    switch (bench_estimate_judge(ratio, bound)) {
-    case BENCH_WITHIN:
+    switch (policy_estimate_judge(ratio, bound)) {
+    case POLICY_ESTIMATE_WITHIN:
         return "within";
-    case BENCH_OVER:
+    case POLICY_ESTIMATE_OVER:
         return "over";
-    case BENCH_NOT_RESOLVABLE:
+    case POLICY_ESTIMATE_NOT_RESOLVABLE:
         break;
     }
     return "not resolvable";
 }
 
-static const char *verdict(const struct bench_estimate *value, const char *bound,
+static const char *verdict(const struct policy_estimate *value, const char *bound,
                            size_t count)
 {
     char *end;
@@ -57,12 +58,12 @@ static const char *verdict(const struct bench_estimate *value, const char *bound
     return value->median <= number ? "within" : "over";
 }
 
-static size_t read_values(const char *text, double values[BENCH_ESTIMATE_SAMPLES_MAX])
+static size_t read_values(const char *text, double values[POLICY_ESTIMATE_SAMPLES_MAX])
 {
     size_t count = 0;
     char *end;
     for (double value = strtod(text, &end);
-         end != text && count < BENCH_ESTIMATE_SAMPLES_MAX; value = strtod(text, &end)) {
+         end != text && count < POLICY_ESTIMATE_SAMPLES_MAX; value = strtod(text, &end)) {
         values[count++] = value;
         text = end;
     }
@@ -72,7 +73,7 @@ static size_t read_values(const char *text, double values[BENCH_ESTIMATE_SAMPLES
 int main(void)
 {
     static char line[LINE_BYTES];
-    double values[BENCH_ESTIMATE_SAMPLES_MAX];
+    double values[POLICY_ESTIMATE_SAMPLES_MAX];
     while (fgets(line, sizeof line, stdin)) {
         const char *key = strtok(line, "\t");
         const char *bound = strtok(NULL, "\t");
@@ -82,7 +83,7 @@ int main(void)
             fputs("judge: a line without values\n", stderr);
             return EXIT_FAILURE;
         }
-        struct bench_estimate value = estimate_of(values, count);
+        struct policy_estimate value = estimate_of(values, count);
         printf("%s\t%.6g\t%.6g\t%.6g\t%s\t%s\n", key, value.median, value.low, value.high,
                bound, verdict(&value, bound, count));
     }

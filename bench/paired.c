@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bench/command.h"
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 
 enum {
     VARIANTS_MAX = 8,
@@ -22,7 +22,7 @@ struct variant {
     const char *name;
     double bound; /* on the first variant's ratio to this one; NAN: not judged */
     struct bench_settings settings;
-    double values[BENCH_ESTIMATE_SAMPLES_MAX]; /* by round */
+    double values[POLICY_ESTIMATE_SAMPLES_MAX]; /* by round */
 };
 
 /* Where the value of a run comes from; NAN when there is none. */
@@ -107,27 +107,28 @@ static void run_rounds(void)
 
 static void print_value(const struct variant *variant)
 {
-    double values[BENCH_ESTIMATE_SAMPLES_MAX];
+    double values[POLICY_ESTIMATE_SAMPLES_MAX];
     memcpy(values, variant->values, round_count * sizeof *values);
-    struct bench_estimate value = bench_estimate_of(values, round_count);
+    struct policy_estimate value = policy_estimate_of(values, round_count);
     printf("%s %.4g [%.4g-%.4g]\n", variant->name, value.median, values[0],
            values[round_count - 1]);
 }
 
-static enum bench_verdict print_ratio(const struct variant *first,
-                                      const struct variant *other)
+static enum policy_estimate_verdict print_ratio(const struct variant *first,
+                                                const struct variant *other)
 {
-    double ratios[BENCH_ESTIMATE_SAMPLES_MAX];
+    double ratios[POLICY_ESTIMATE_SAMPLES_MAX];
     for (size_t i = 0; i < round_count; i++)
         ratios[i] = first->values[i] / other->values[i];
-    struct bench_estimate ratio = bench_estimate_of(ratios, round_count);
-    enum bench_verdict verdict = bench_estimate_judge(&ratio, other->bound);
+    struct policy_estimate ratio = policy_estimate_of(ratios, round_count);
+    enum policy_estimate_verdict verdict = policy_estimate_judge(&ratio, other->bound);
     printf("%s/%s %.3f [%.3f-%.3f] ", first->name, other->name, ratio.median, ratio.low,
            ratio.high);
-    if (verdict == BENCH_NOT_RESOLVABLE)
+    if (verdict == POLICY_ESTIMATE_NOT_RESOLVABLE)
         puts("not resolvable");
     else
-        printf("%s %.2fx\n", verdict == BENCH_WITHIN ? "within" : "over", other->bound);
+        printf("%s %.2fx\n", verdict == POLICY_ESTIMATE_WITHIN ? "within" : "over",
+               other->bound);
     return verdict;
 }
 
@@ -138,7 +139,7 @@ static int print_results(void)
         print_value(&variants[i]);
     for (size_t i = 1; i < variant_count; i++)
         if (!isnan(variants[i].bound) &&
-            print_ratio(&variants[0], &variants[i]) == BENCH_OVER)
+            print_ratio(&variants[0], &variants[i]) == POLICY_ESTIMATE_OVER)
             status = EXIT_OVER;
     return status;
 }
@@ -176,8 +177,8 @@ static size_t rounds_of(const char *text)
 {
     char *end;
     unsigned long rounds = strtoul(text, &end, 10);
-    if (*end != '\0' || rounds < BENCH_ESTIMATE_SAMPLES_MIN ||
-        rounds > BENCH_ESTIMATE_SAMPLES_MAX)
+    if (*end != '\0' || rounds < POLICY_ESTIMATE_SAMPLES_MIN ||
+        rounds > POLICY_ESTIMATE_SAMPLES_MAX)
         refuse_usage();
     return rounds;
 }

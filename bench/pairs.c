@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 #include "bench/pinned.h"
 
 enum {
@@ -137,9 +137,9 @@ static double pair_ns(const struct road *road, unsigned threads)
 static size_t live_count; /* so far */
 
 struct samples {
-    double plain_ns[BENCH_ESTIMATE_SAMPLES_MAX];
-    double through_ns[BENCH_ESTIMATE_SAMPLES_MAX];
-    double added_ns[BENCH_ESTIMATE_SAMPLES_MAX];
+    double plain_ns[POLICY_ESTIMATE_SAMPLES_MAX];
+    double through_ns[POLICY_ESTIMATE_SAMPLES_MAX];
+    double added_ns[POLICY_ESTIMATE_SAMPLES_MAX];
 };
 
 static void run_rounds(struct samples *samples, unsigned threads)
@@ -155,9 +155,9 @@ static void run_rounds(struct samples *samples, unsigned threads)
     }
 }
 
-static struct bench_estimate print_estimate(const char *name, double *values)
+static struct policy_estimate print_estimate(const char *name, double *values)
 {
-    struct bench_estimate value = bench_estimate_of(values, round_count);
+    struct policy_estimate value = policy_estimate_of(values, round_count);
     printf(" %s %.0f [%.0f-%.0f]", name, value.median, values[0],
            values[round_count - 1]);
     return value;
@@ -171,7 +171,7 @@ static bool measure(unsigned threads)
     printf("live %zu threads %u:", live_count, threads);
     print_estimate("plain", samples.plain_ns);
     print_estimate("through", samples.through_ns);
-    struct bench_estimate added = print_estimate("added", samples.added_ns);
+    struct policy_estimate added = print_estimate("added", samples.added_ns);
     bool is_within = added.low <= bound_ns;
     printf(" ns, 90 %% of the median in %.0f-%.0f: %s %.0f ns\n", added.low, added.high,
            is_within ? "within" : "over", bound_ns);
@@ -208,8 +208,8 @@ static void read_options(int count, char **arguments)
     };
     for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;) {
         if (option == 'r')
-            round_count =
-                number_of(optarg, BENCH_ESTIMATE_SAMPLES_MIN, BENCH_ESTIMATE_SAMPLES_MAX);
+            round_count = number_of(optarg, POLICY_ESTIMATE_SAMPLES_MIN,
+                                    POLICY_ESTIMATE_SAMPLES_MAX);
         else if (option == 'p')
             pair_count = number_of(optarg, 1, 1000000000);
         else

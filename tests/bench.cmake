@@ -1,7 +1,3 @@
-# What bench/ computes, not what it measures.
-tidemark_unit_test(test_bench_estimate)
-target_sources(test_bench_estimate PRIVATE ${CMAKE_SOURCE_DIR}/bench/estimate.c)
-
 if(NOT TIDEMARK_SANITIZE)
   add_test(NAME bench_paired
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_paired.sh ${CMAKE_BINARY_DIR})

@@ -1,16 +1,20 @@
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 static const double tail_probability = 0.05;
 static const double resolvable = 0.15;
 
-static int ascending(const void *left, const void *right)
+/* By insertion: there are few, and qsort may allocate. */
+void policy_estimate_sort(double *samples, size_t count)
 {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
+    for (size_t i = 1; i < count; i++) {
+        double moving = samples[i];
+        size_t place = i;
+        for (; place > 0 && samples[place - 1] > moving; place--)
+            samples[place] = samples[place - 1];
+        samples[place] = moving;
+    }
 }
 
 /* How many of the sorted samples can be cut off at either end. A sample lies below the
@@ -32,23 +36,24 @@ static size_t samples_outside(size_t count)
     return outside - 1;
 }
 
-struct bench_estimate bench_estimate_of(double *samples, size_t count)
+struct policy_estimate policy_estimate_of(double *samples, size_t count)
 {
-    assert(count >= BENCH_ESTIMATE_SAMPLES_MIN);
-    assert(count <= BENCH_ESTIMATE_SAMPLES_MAX);
-    qsort(samples, count, sizeof *samples, ascending);
+    assert(count >= POLICY_ESTIMATE_SAMPLES_MIN);
+    assert(count <= POLICY_ESTIMATE_SAMPLES_MAX);
+    policy_estimate_sort(samples, count);
     size_t outside = samples_outside(count);
-    return (struct bench_estimate){
+    return (struct policy_estimate){
         .median = (samples[(count - 1) / 2] + samples[count / 2]) / 2,
         .low = samples[outside],
         .high = samples[count - 1 - outside],
     };
 }
 
-enum bench_verdict bench_estimate_judge(const struct bench_estimate *ratio, double bound)
+enum policy_estimate_verdict policy_estimate_judge(const struct policy_estimate *ratio,
+                                                   double bound)
 {
     if (ratio->low < ratio->median * (1 - resolvable) ||
         ratio->high > ratio->median * (1 + resolvable))
-        return BENCH_NOT_RESOLVABLE;
-    return ratio->low <= bound ? BENCH_WITHIN : BENCH_OVER;
+        return POLICY_ESTIMATE_NOT_RESOLVABLE;
+    return ratio->low <= bound ? POLICY_ESTIMATE_WITHIN : POLICY_ESTIMATE_OVER;
 }

@@ -1,29 +1,30 @@
 /* Defends: the interval is the narrowest that holds the median at 90 % whatever the
    distribution, and a verdict says no more than the interval does. */
-#include "bench/estimate.h"
+#include "policy/estimate.h"
 
 #include "tests/suite.h"
 
 /* 1, 2, ..., count, the largest first. */
-static struct bench_estimate estimate_of_ranks(size_t count)
+static struct policy_estimate estimate_of_ranks(size_t count)
 {
-    double samples[BENCH_ESTIMATE_SAMPLES_MAX];
+    double samples[POLICY_ESTIMATE_SAMPLES_MAX];
     for (size_t i = 0; i < count; i++)
         samples[i] = (double)(count - i);
-    return bench_estimate_of(samples, count);
+    return policy_estimate_of(samples, count);
 }
 
 static void interval_of_ranks_is(size_t count, double low, double high)
 {
-    struct bench_estimate estimate = estimate_of_ranks(count);
+    struct policy_estimate estimate = estimate_of_ranks(count);
     ck_assert_double_eq(estimate.low, low);
     ck_assert_double_eq(estimate.high, high);
 }
 
-static enum bench_verdict verdict_on(double low, double median, double high, double bound)
+static enum policy_estimate_verdict verdict_on(double low, double median, double high,
+                                               double bound)
 {
-    struct bench_estimate ratio = {.median = median, .low = low, .high = high};
-    return bench_estimate_judge(&ratio, bound);
+    struct policy_estimate ratio = {.median = median, .low = low, .high = high};
+    return policy_estimate_judge(&ratio, bound);
 }
 
 START_TEST(the_median_is_the_middle_sample_or_the_mean_of_the_two)
@@ -50,14 +51,14 @@ END_TEST
 
 START_TEST(the_largest_count_is_computed_without_underflow)
 {
-    interval_of_ranks_is(BENCH_ESTIMATE_SAMPLES_MAX, 474, 527);
+    interval_of_ranks_is(POLICY_ESTIMATE_SAMPLES_MAX, 474, 527);
 }
 END_TEST
 
 START_TEST(one_wild_sample_moves_neither_the_median_nor_the_interval)
 {
     double samples[10] = {10, 1, 2, 3, 1e300, 5, 6, 7, 8, 9};
-    struct bench_estimate estimate = bench_estimate_of(samples, 10);
+    struct policy_estimate estimate = policy_estimate_of(samples, 10);
     ck_assert_double_eq(estimate.median, 6.5);
     ck_assert_double_eq(estimate.low, 2);
     ck_assert_double_eq(estimate.high, 10);
@@ -66,23 +67,23 @@ END_TEST
 
 START_TEST(an_interval_that_reaches_down_to_the_bound_is_within_it)
 {
-    ck_assert_int_eq(verdict_on(0.90, 0.95, 1.00, 1.05), BENCH_WITHIN);
-    ck_assert_int_eq(verdict_on(1.02, 1.06, 1.10, 1.05), BENCH_WITHIN);
-    ck_assert_int_eq(verdict_on(1.05, 1.06, 1.10, 1.05), BENCH_WITHIN);
-    ck_assert_int_eq(verdict_on(1.06, 1.07, 1.10, 1.05), BENCH_OVER);
+    ck_assert_int_eq(verdict_on(0.90, 0.95, 1.00, 1.05), POLICY_ESTIMATE_WITHIN);
+    ck_assert_int_eq(verdict_on(1.02, 1.06, 1.10, 1.05), POLICY_ESTIMATE_WITHIN);
+    ck_assert_int_eq(verdict_on(1.05, 1.06, 1.10, 1.05), POLICY_ESTIMATE_WITHIN);
+    ck_assert_int_eq(verdict_on(1.06, 1.07, 1.10, 1.05), POLICY_ESTIMATE_OVER);
 }
 END_TEST
 
 START_TEST(an_interval_wider_than_15_percent_on_either_side_resolves_nothing)
 {
-    ck_assert_int_eq(verdict_on(0.80, 1.00, 1.01, 1.05), BENCH_NOT_RESOLVABLE);
-    ck_assert_int_eq(verdict_on(0.99, 1.00, 1.20, 1.05), BENCH_NOT_RESOLVABLE);
-    ck_assert_int_eq(verdict_on(1.80, 2.00, 2.40, 1.05), BENCH_NOT_RESOLVABLE);
-    ck_assert_int_eq(verdict_on(0.86, 1.00, 1.14, 1.05), BENCH_WITHIN);
+    ck_assert_int_eq(verdict_on(0.80, 1.00, 1.01, 1.05), POLICY_ESTIMATE_NOT_RESOLVABLE);
+    ck_assert_int_eq(verdict_on(0.99, 1.00, 1.20, 1.05), POLICY_ESTIMATE_NOT_RESOLVABLE);
+    ck_assert_int_eq(verdict_on(1.80, 2.00, 2.40, 1.05), POLICY_ESTIMATE_NOT_RESOLVABLE);
+    ck_assert_int_eq(verdict_on(0.86, 1.00, 1.14, 1.05), POLICY_ESTIMATE_WITHIN);
 }
 END_TEST
 
-SUITE_MAIN("bench/estimate", the_median_is_the_middle_sample_or_the_mean_of_the_two,
+SUITE_MAIN("policy/estimate", the_median_is_the_middle_sample_or_the_mean_of_the_two,
            the_interval_is_the_tabulated_pair_of_order_statistics,
            the_largest_count_is_computed_without_underflow,
            one_wild_sample_moves_neither_the_median_nor_the_interval,
