@@ -12,14 +12,16 @@ endforeach()
 
 # One client by every road to the driver; without a run path, so that the environment decides
 # which driver that is.
-add_executable(alloc_steps clients/alloc_steps.c)
-target_link_libraries(alloc_steps PRIVATE tidemark_flags ${CMAKE_DL_LIBS})
-add_executable(alloc_steps_plt clients/alloc_steps.c)
-target_link_libraries(alloc_steps_plt PRIVATE tidemark_flags simcuda)
-target_compile_definitions(alloc_steps_plt PRIVATE ROUTE_PLT)
-set_target_properties(alloc_steps alloc_steps_plt PROPERTIES
-  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
-  SKIP_BUILD_RPATH ON)
+foreach(name alloc_steps call_steps)
+  add_executable(${name} clients/${name}.c)
+  target_link_libraries(${name} PRIVATE tidemark_flags ${CMAKE_DL_LIBS})
+  add_executable(${name}_plt clients/${name}.c)
+  target_link_libraries(${name}_plt PRIVATE tidemark_flags simcuda)
+  target_compile_definitions(${name}_plt PRIVATE ROUTE_PLT)
+  set_target_properties(${name} ${name}_plt PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+    SKIP_BUILD_RPATH ON)
+endforeach()
 
 # A program that is written for the library, and linked to it.
 add_executable(runtime clients/runtime.c)
@@ -64,6 +66,7 @@ foreach(name preload_accounts preload_lifetimes)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0")
 endforeach()
+tidemark_script_test(preload_calls preload_calls.sh ${CMAKE_BINARY_DIR})
 tidemark_hooks_test(preload_forms echo_driver)
 set_tests_properties(preload_forms PROPERTIES ENVIRONMENT
   "LD_PRELOAD=${LIBRARY};TIDEMARK_PINNED_MEM=16KiB")

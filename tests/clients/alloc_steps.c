@@ -8,115 +8,22 @@
    with ROUTE_PLT it is linked to the driver, and the one route is plt. */
 #include "shim/driver_abi.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* CALL(symbol, base name, since, parameters) */
 /* clang-format off */
 #define CALLS(CALL)                                                                      \
-    CALL(cuInit, "cuInit", 2000, (unsigned flags))                                       \
-    CALL(cuDeviceGet, "cuDeviceGet", 2000, (CUdevice *device, int ordinal))              \
-    CALL(cuCtxCreate_v2, "cuCtxCreate", 3020,                                            \
+    CALL(cuInit, "cuInit", 2000, 0, (unsigned flags))                                       \
+    CALL(cuDeviceGet, "cuDeviceGet", 2000, 0, (CUdevice *device, int ordinal))              \
+    CALL(cuCtxCreate_v2, "cuCtxCreate", 3020, 0,                                            \
          (CUcontext *context, unsigned flags, CUdevice device))                          \
-    CALL(cuCtxDestroy_v2, "cuCtxDestroy", 4000, (CUcontext context))                     \
-    CALL(cuMemAlloc_v2, "cuMemAlloc", 3020, (CUdeviceptr *address, size_t bytes))        \
-    CALL(cuMemFree_v2, "cuMemFree", 3020, (CUdeviceptr address))                         \
-    CALL(cuMemGetInfo_v2, "cuMemGetInfo", 3020, (size_t *free, size_t *total))
+    CALL(cuCtxDestroy_v2, "cuCtxDestroy", 4000, 0, (CUcontext context))                     \
+    CALL(cuMemAlloc_v2, "cuMemAlloc", 3020, 0, (CUdeviceptr *address, size_t bytes))        \
+    CALL(cuMemFree_v2, "cuMemFree", 3020, 0, (CUdeviceptr address))                         \
+    CALL(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0, (size_t *free, size_t *total))
 /* clang-format on */
-
-static struct {
-#define FIELD(symbol, base, since, parameters) CUresult(*symbol) parameters;
-    CALLS(FIELD)
-#undef FIELD
-} driver;
-
-#ifdef ROUTE_PLT
-
-#define DECLARE(symbol, base, since, parameters) CUresult symbol parameters;
-CALLS(DECLARE)
-#undef DECLARE
-
-static bool resolve(const char *route)
-{
-#define ASSIGN(symbol, base, since, parameters) driver.symbol = symbol;
-    CALLS(ASSIGN)
-#undef ASSIGN
-    return strcmp(route, "plt") == 0;
-}
-
-#else
-
-typedef void *finder(const char *symbol, const char *base, int version);
-
-static void *library;
-
-static void *find_by_dlsym(const char *symbol, const char *base, int version)
-{
-    (void)base;
-    (void)version;
-    return dlsym(library, symbol);
-}
-
-static void *find_by_gpa(const char *symbol, const char *base, int version)
-{
-    (void)symbol;
-    CUresult (*look_up)(const char *, void **, int, cuuint64_t);
-    void *found = dlsym(library, "cuGetProcAddress");
-    memcpy(&look_up, &found, sizeof look_up);
-    if (look_up == NULL || look_up(base, &found, version, 0) != CUDA_SUCCESS)
-        return NULL;
-    return found;
-}
-
-static void *find_by_gpa2(const char *symbol, const char *base, int version)
-{
-    (void)symbol;
-    CUdriverProcAddressQueryResult status;
-    CUresult (*look_up)(const char *, void **, int, cuuint64_t,
-                        CUdriverProcAddressQueryResult *);
-    void *found = dlsym(library, "cuGetProcAddress_v2");
-    memcpy(&look_up, &found, sizeof look_up);
-    if (look_up == NULL || look_up(base, &found, version, 0, &status) != CUDA_SUCCESS ||
-        status != CU_GET_PROC_ADDRESS_SUCCESS)
-        return NULL;
-    return found;
-}
-
-static finder *choose(const char *route)
-{
-    if (strcmp(route, "dlsym") == 0)
-        return find_by_dlsym;
-    if (strcmp(route, "gpa") == 0)
-        return find_by_gpa;
-    return strcmp(route, "gpa2") == 0 ? find_by_gpa2 : NULL;
-}
-
-static bool fetch(finder *find, const char *symbol, const char *base, int version,
-                  void *field)
-{
-    void *found = find(symbol, base, version);
-    memcpy(field, &found, sizeof found);
-    return found != NULL;
-}
-
-static bool resolve(const char *route)
-{
-    finder *find = choose(route);
-    library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (find == NULL || library == NULL)
-        return false;
-    bool complete = true;
-#define FETCH(symbol, base, since, parameters)                                           \
-    complete = fetch(find, #symbol, base, since, &driver.symbol) && complete;
-    CALLS(FETCH)
-#undef FETCH
-    return complete;
-}
-
-#endif
+#include "tests/clients/route.h"
 
 struct outcome {
     size_t granted_count;
