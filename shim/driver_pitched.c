@@ -21,18 +21,17 @@ static uint64_t all_bytes(size_t pitch, size_t height)
     return policy_checked_multiply(pitch, height, &bytes) ? bytes : 0;
 }
 
-/* Charges what the rows really took; where that does not fit, the memory goes back. */
+/* Charges what the rows really took; where that does not fit, the memory goes back. Should the
+   driver not take it, it stays charged as far as it was, until its context ends. */
 static CUresult settle(const struct shim_driver *driver, struct shim_charge *charge,
                        CUdeviceptr address, size_t pitch, size_t height)
 {
     CUresult grown = shim_charge_grow(driver, charge, all_bytes(pitch, height));
-    if (grown == CUDA_SUCCESS) {
+    if (grown != CUDA_SUCCESS && driver->call.cuMemFree_v2 &&
+        driver->call.cuMemFree_v2(address) == CUDA_SUCCESS)
+        shim_charge_cancel(charge);
+    else
         shim_charge_end(charge, CUDA_SUCCESS, address);
-        return CUDA_SUCCESS;
-    }
-    if (driver->call.cuMemFree_v2)
-        (void)driver->call.cuMemFree_v2(address);
-    shim_charge_cancel(charge);
     return grown;
 }
 

@@ -60,7 +60,7 @@ else()
 endif()
 
 # Accounting, under ceilings of 64 MiB.
-foreach(name preload_accounts preload_lifetimes)
+foreach(name preload_accounts preload_lifetimes preload_random preload_threads)
   tidemark_hooks_test(${name} simcuda)
   target_compile_definitions(${name} PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
