@@ -77,6 +77,38 @@ START_TEST(memory_of_a_device_that_is_mapped_like_the_hosts_locks_none)
 }
 END_TEST
 
+START_TEST(memory_that_was_allocated_unseen_goes_by_any_call_and_changes_nothing)
+{
+    static const char *const calls[] = {"cuMemFree",      "cuMemFree_v2",
+                                        "cuMemFreeAsync", "cuMemFreeAsync_ptsz",
+                                        "cuMemFreeHost",  "cuMemHostUnregister"};
+    answer_device();
+    OK(allocate(300, ADDRESS));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        OK(hook_of(calls[i])(2 * ADDRESS, STREAM, 0, 0, 0, 0));
+        ck_assert_uint_eq(calls_of(calls[i]), 1);
+        ck_assert_uint_eq(free_bytes(), CEILING - 300);
+    }
+}
+END_TEST
+
+START_TEST(memory_that_was_allocated_at_once_may_go_in_the_order_of_a_stream)
+{
+    answer_device();
+    static const char *const calls[] = {"cuMemFreeAsync", "cuMemFreeAsync_ptsz"};
+    for (size_t i = 0; i < 2; i++) {
+        OK(allocate(300, ADDRESS));
+        row_of(calls[i])->result = CUDA_ERROR_INVALID_VALUE;
+        ck_assert_int_eq(hook_of(calls[i])(ADDRESS, STREAM, 0, 0, 0, 0),
+                         CUDA_ERROR_INVALID_VALUE);
+        ck_assert_uint_eq(free_bytes(), CEILING - 300);
+        row_of(calls[i])->result = CUDA_SUCCESS;
+        OK(hook_of(calls[i])(ADDRESS, STREAM, 0, 0, 0, 0));
+        ck_assert_uint_eq(free_bytes(), CEILING);
+    }
+}
+END_TEST
+
 START_TEST(a_context_that_is_used_by_several_ends_with_the_last)
 {
     CUcontext context;
@@ -367,6 +399,8 @@ END_TEST
 SUITE_MAIN_WITH("preload/forms", setup, NULL,
                 first_forms_of_rows_are_charged_with_the_pitch_that_the_driver_chose,
                 memory_of_a_device_that_is_mapped_like_the_hosts_locks_none,
+                memory_that_was_allocated_unseen_goes_by_any_call_and_changes_nothing,
+                memory_that_was_allocated_at_once_may_go_in_the_order_of_a_stream,
                 a_context_that_is_used_by_several_ends_with_the_last,
                 a_handle_that_comes_again_is_another_context_on_its_own_device,
                 a_primary_context_that_others_retain_unseen_lives_on,

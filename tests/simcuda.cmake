@@ -60,13 +60,15 @@ else()
 endif()
 
 # Accounting, under ceilings of 64 MiB.
-foreach(name preload_accounts preload_lifetimes preload_random preload_threads)
+foreach(name preload_accounts preload_lifetimes preload_queries preload_random
+  preload_threads)
   tidemark_hooks_test(${name} simcuda)
   target_compile_definitions(${name} PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0")
 endforeach()
 tidemark_script_test(preload_calls preload_calls.sh ${CMAKE_BINARY_DIR})
+tidemark_script_test(preload_reality preload_reality.sh ${CMAKE_BINARY_DIR})
 tidemark_hooks_test(preload_forms echo_driver)
 set_tests_properties(preload_forms PROPERTIES ENVIRONMENT
   "LD_PRELOAD=${LIBRARY};TIDEMARK_PINNED_MEM=16KiB")

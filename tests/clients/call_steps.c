@@ -1,11 +1,12 @@
 /* A program that takes memory by each call there is, in equal steps until it is refused, and
    says how far it got:
 
-     call_steps ROUTE DEVICE_CEILING PINNED_CEILING STEP_BYTES
+     call_steps ROUTE DEVICE_CEILING PINNED_CEILING STEP_BYTES [KEEP_BYTES]
 
    prints a line for each call: "SYMBOL: N steps, then RESULT; one back, M more; all at once
    RESULT; a byte more RESULT", and "touched" after a refusal that wrote an output. A call that
-   the driver does not support is "SYMBOL: not supported". ROUTE is as in tests/clients/route.h. */
+   the driver does not support is "SYMBOL: not supported". ROUTE is as in tests/clients/route.h.
+   At last it takes KEEP_BYTES of managed memory, and ends without giving them back. */
 #include "shim/driver_abi.h"
 
 #include <stdbool.h>
@@ -197,9 +198,10 @@ static bool run(const struct call *call, size_t ceiling_bytes, size_t step_bytes
 int main(int argc, char **argv)
 {
     CUcontext context;
-    if (argc != 5 || !resolve(argv[1]) || driver.cuInit(0) != CUDA_SUCCESS ||
+    if (argc < 5 || argc > 6 || !resolve(argv[1]) || driver.cuInit(0) != CUDA_SUCCESS ||
         driver.cuCtxCreate_v2(&context, 0, 0) != CUDA_SUCCESS) {
-        fputs("usage: call_steps ROUTE DEVICE_CEILING PINNED_CEILING STEP_BYTES\n",
+        fputs("usage: call_steps ROUTE DEVICE_CEILING PINNED_CEILING STEP_BYTES "
+              "[KEEP_BYTES]\n",
               stderr);
         return 2;
     }
@@ -208,6 +210,10 @@ int main(int argc, char **argv)
         given = run(&calls[i], strtoull(argv[calls[i].of_host ? 3 : 2], NULL, 10),
                     strtoull(argv[4], NULL, 10)) &&
                 given;
-    return driver.cuCtxDestroy_v2(context) == CUDA_SUCCESS && given ? EXIT_SUCCESS
-                                                                    : EXIT_FAILURE;
+    uint64_t kept;
+    if (argc == 6)
+        given = take_managed(&kept, strtoull(argv[5], NULL, 10)) == CUDA_SUCCESS && given;
+    else
+        given = driver.cuCtxDestroy_v2(context) == CUDA_SUCCESS && given;
+    return given ? EXIT_SUCCESS : EXIT_FAILURE;
 }
