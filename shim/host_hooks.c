@@ -112,14 +112,22 @@ SLOW_ROAD static void *malloc_elsewhere(size_t bytes)
     return shim_host_passing() ? shim_libc.malloc(bytes) : claim(bytes);
 }
 
-/* Not cold: what a claim costs is this and pool_heap_claim(). */
-__attribute__((noinline)) static void *malloc_staging(size_t bytes)
+/* The heap has refused once. */
+SLOW_ROAD static void *claim_again(size_t bytes)
+{
+    bool fresh;
+    void *block = made_room() ? pool_heap_claim(&shim_host.heap, bytes, &fresh) : NULL;
+    return block ? block : ordinary(bytes);
+}
+
+/* Not cold, and pool_heap_claim() inside: what a claim costs is this. */
+__attribute__((noinline, flatten)) static void *malloc_staging(size_t bytes)
 {
     bool fresh;
     if (__builtin_expect(bytes < shim_host.staging_min, 0))
         return malloc_elsewhere(bytes);
     void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
-    return __builtin_expect(block != NULL, 1) ? block : ordinary(bytes);
+    return __builtin_expect(block != NULL, 1) ? block : claim_again(bytes);
 }
 
 void *malloc(size_t bytes)
@@ -158,8 +166,8 @@ SLOW_ROAD static void free_elsewhere(void *block)
     errno = kept;
 }
 
-/* A return sets no errno that would have to be kept. */
-__attribute__((noinline)) static void free_staging(void *block)
+/* As above. A return sets no errno that would have to be kept. */
+__attribute__((noinline, flatten)) static void free_staging(void *block)
 {
     if (__builtin_expect(!pool_heap_return(&shim_host.heap, block), 0))
         free_elsewhere(block);
