@@ -109,7 +109,7 @@ START_TEST(what_is_left_over_belongs_to_the_last_repetition)
     struct policy_compare result = policy_compare_of(a, b, 8);
     ck_assert_uint_eq(result.repetitions, 2);
     ck_assert_uint_eq(result.lower, 2);
-    const double c[] = {1, 1, 1, 9, 1, 9, 9, 9};
+    const double c[] = {1, 1, 1, 1, 1, 9, 9, 9};
     result = policy_compare_of(a, c, 8);
     ck_assert_uint_eq(result.lower, 1);
     ck_assert_int_eq(result.verdict, POLICY_COMPARE_NOT_RESOLVABLE);
