@@ -15,6 +15,8 @@ static const struct verb {
     {"run", "run a program with libtidemark.so preloaded", verb_run},
     {"admit", "say whether programs fit before they are started", verb_admit},
     {"plan", "place buffers in address spaces, and say what that takes", verb_plan},
+    {"compare", "say whether one command or setting needs less than another",
+     verb_compare},
     {"options", "list every option, its value here and where that came from",
      verb_options},
 };
@@ -40,6 +42,7 @@ static void print_help(void)
          "  tidemark run --strict --report run.json --report-format json -- ./train\n"
          "  tidemark admit report.json --device-limit 0=48GiB\n"
          "  tidemark plan plan.json\n"
+         "  tidemark compare -- ./train --- tidemark run -- ./train\n"
          "  tidemark options\n"
          "\n"
          "Verbs (`tidemark VERB --help` tells more):");
@@ -54,7 +57,7 @@ static void print_help(void)
          "  0    done; `run` exits with the program's own code, and dies of the signal "
          "that\n"
          "       ended the program (128+n in a shell)\n"
-         "  1    the result could not be written\n"
+         "  1    there is no result, or it could not be written\n"
          "  2    the command line or an option's value cannot be understood\n"
          "  3    a request for memory was refused\n"
          "  4    a counter was not as --expect wanted it\n"

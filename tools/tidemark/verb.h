@@ -5,7 +5,7 @@
 
 enum verb_exit {
     VERB_DONE = 0,
-    VERB_NO_OUTPUT = 1,        /* the result could not be written */
+    VERB_NO_OUTPUT = 1,        /* there is no result, or it could not be written */
     VERB_USAGE = 2,            /* a command line or a value that cannot be understood */
     VERB_REFUSED = 3,          /* a question about admission was answered with no */
     VERB_UNEXPECTED = 4,       /* a counter was not as --expect wanted it */
@@ -16,6 +16,7 @@ enum verb_exit {
 int verb_run(int argc, char **argv);
 int verb_admit(int argc, char **argv);
 int verb_plan(int argc, char **argv);
+int verb_compare(int argc, char **argv);
 int verb_options(int argc, char **argv);
 
 #endif
