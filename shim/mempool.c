@@ -198,26 +198,46 @@ static void uncount_live(struct shim_mempool *pool, uint64_t bytes)
     pool->live_bytes -= bytes;
 }
 
+/* What the pool seems to lack for `bytes` that it is about to hand out, and that are counted as
+   live already. What others are about to be given they have admitted themselves. */
+static uint64_t lacking_bytes(const struct shim_mempool *pool, uint64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t total_bytes = pool->charged_bytes + pool->pending_bytes;
+    uint64_t lacking =
+        pool->live_bytes > total_bytes ? pool->live_bytes - total_bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return lacking < bytes ? lacking : bytes;
+}
+
+/* Charges it, once more after idle memory is gone, which may have been the pool's own. */
+static struct policy_verdict admit(const struct shim_driver *driver,
+                                   struct shim_mempool *pool, uint64_t bytes,
+                                   uint64_t *admitted_bytes)
+{
+    *admitted_bytes = lacking_bytes(pool, bytes);
+    struct policy_verdict verdict = shim_room_try(pool->device, *admitted_bytes);
+    if (verdict.kind == POLICY_OVER_CEILING && bytes <= verdict.limit_bytes) {
+        shim_mempool_trim(driver, pool->device, verdict.short_bytes);
+        *admitted_bytes = lacking_bytes(pool, bytes);
+        verdict = shim_room_try(pool->device, *admitted_bytes);
+    }
+    verdict.asked_bytes = bytes;
+    return verdict;
+}
+
 CUresult shim_mempool_begin(const struct shim_driver *driver, const char *call,
                             struct shim_mempool *pool, uint64_t bytes,
                             struct shim_draw *draw)
 {
     *draw = (struct shim_draw){.call = call, .pool = pool, .bytes = bytes};
     pthread_mutex_lock(&lock);
-    uint64_t total_bytes = pool->charged_bytes + pool->pending_bytes;
-    uint64_t idle_bytes =
-        total_bytes > pool->live_bytes ? total_bytes - pool->live_bytes : 0;
     count_live(pool, bytes);
     pthread_mutex_unlock(&lock);
-    if (bytes > idle_bytes) {
-        struct policy_verdict verdict =
-            shim_room_charge(driver, pool->device, bytes - idle_bytes);
-        if (verdict.kind != POLICY_ADMITTED) {
-            verdict.asked_bytes = bytes;
-            shim_mempool_returned(shim_mempool_owner(pool), bytes);
-            return shim_room_refuse(driver, call, pool->device, &verdict);
-        }
-        draw->admitted_bytes = bytes - idle_bytes;
+    struct policy_verdict verdict = admit(driver, pool, bytes, &draw->admitted_bytes);
+    if (verdict.kind != POLICY_ADMITTED) {
+        shim_mempool_returned(shim_mempool_owner(pool), bytes);
+        return shim_room_refuse(driver, call, pool->device, &verdict);
     }
     pthread_mutex_lock(&lock);
     pool->pending_bytes += draw->admitted_bytes;
