@@ -61,7 +61,7 @@ CUresult shim_charge_begin(const struct shim_driver *driver, const char *call,
         if (result != CUDA_SUCCESS)
             return result;
     }
-    shim_device_count(&shim_device_allocs);
+    shim_device_count(SHIM_DEVICE_ALLOCS);
     return CUDA_SUCCESS;
 }
 
@@ -92,7 +92,7 @@ struct shim_release shim_release_begin(uint64_t address)
 {
     struct shim_release release;
     release.is_ours = shim_lease_close(address, &release.lease);
-    shim_device_count(&shim_device_frees);
+    shim_device_count(SHIM_DEVICE_FREES);
     return release;
 }
 

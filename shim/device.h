@@ -17,9 +17,10 @@ enum {
 };
 
 struct shim_device {
-    unsigned ordinal;
+    /* Each charge reads both, and one cache line has them. */
+    _Alignas(64) struct policy_ledger_account account;
     struct policy_ceiling ceiling;
-    struct policy_ledger_account account;
+    unsigned ordinal;
     _Atomic int64_t managed_bytes; /* of what is charged; a figure */
     /* What the driver said was in use of the whole device, and how much of that nobody here
        was charged for, the last time that it was asked. Figures. */
@@ -47,13 +48,12 @@ void shim_device_observe(const struct shim_driver *driver, struct shim_device *d
 /* Fills `stats` with the devices that were used; returns how many. */
 size_t shim_device_report(struct pool_device_stats stats[SHIM_DEVICES_MOST]);
 
-/* Allocations and frees that reached the driver. */
-extern _Atomic uint64_t shim_device_allocs, shim_device_frees;
+/* Counts a call that reached the driver. Threads count in places of their own: one for all
+   would go from processor to processor at each call. */
+enum shim_device_calls { SHIM_DEVICE_ALLOCS, SHIM_DEVICE_FREES, SHIM_DEVICE_CALLS };
 
-static inline void shim_device_count(_Atomic uint64_t *counter)
-{
-    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed); /* a figure */
-}
+void shim_device_count(enum shim_device_calls calls);
+uint64_t shim_device_counted(enum shim_device_calls calls);
 
 /* Around a fork. */
 void shim_device_fork_prepare(void);

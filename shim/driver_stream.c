@@ -93,7 +93,7 @@ static CUresult draw_from(const struct shim_driver *driver, struct shim_mempool 
     if (result != CUDA_SUCCESS)
         return result;
     CUdeviceptr before = *request->address;
-    shim_device_count(&shim_device_allocs);
+    shim_device_count(SHIM_DEVICE_ALLOCS);
     result = ask(driver, request);
     if (result != CUDA_SUCCESS) {
         shim_mempool_cancel(driver, &draw, result);
@@ -126,7 +126,7 @@ static CUresult allocate(const struct shim_driver *driver, const struct request 
     if (pool) {
         result = draw_from(driver, pool, request);
     } else {
-        shim_device_count(&shim_device_allocs);
+        shim_device_count(SHIM_DEVICE_ALLOCS);
         result = ask(driver, request);
     }
     return shim_hook_leave(driver, result);

@@ -148,10 +148,8 @@ static struct pool_stats take_stock(void)
     struct pool_stats stats = {0};
     struct rusage usage;
     shim_host_report(&stats);
-    stats.driver_calls_alloc =
-        atomic_load_explicit(&shim_device_allocs, memory_order_relaxed);
-    stats.driver_calls_free =
-        atomic_load_explicit(&shim_device_frees, memory_order_relaxed);
+    stats.driver_calls_alloc = shim_device_counted(SHIM_DEVICE_ALLOCS);
+    stats.driver_calls_free = shim_device_counted(SHIM_DEVICE_FREES);
     stats.driver_calls_refused = shim_outcome_driver_refusals();
     stats.driver_calls_unknown_lookups = shim_lookup_unknown();
     shim_observe_report(&stats);
