@@ -108,6 +108,11 @@ expect_same "and pass it by their caches alone" yes \
 
 expect_same "a child starts with what its parent has charged" "child 4 parent 4" \
     "$(under 10752KiB ./heap_ceiling child 6 0)"
+expect_same "an idle row makes room for packed blocks" "first 1 second 12" \
+    "$(under 64MiB ./heap_ceiling turns $((40 * MIB)) 1 $((4 * MIB)) 12)"
+expect_same "which are retained, all of them" 13 \
+    "$(sed -n 's/.*"heap": {"claims": \([0-9]*\).*/\1/p' report)"
+
 expect_same "idle memory is no charge of the child" "child 4 parent 4" \
     "$(under 10752KiB ./heap_ceiling child 6 3)"
 
