@@ -92,39 +92,22 @@ int shim_hook_next_form(const char *base, int row)
 struct found {
     struct shim_elf_object object;
     const char *path;
+    const void *code; /* in whose object is looked for */
 };
 
-static void note_range(const struct dl_phdr_info *info, struct shim_elf_object *object)
+static bool is_driver(const struct shim_elf_object *object)
 {
-    object->start = UINTPTR_MAX;
-    object->end = 0;
-    for (int index = 0; index < info->dlpi_phnum; index++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[index];
-        if (segment->p_type != PT_LOAD)
-            continue;
-        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-        uintptr_t end = start + segment->p_memsz;
-        object->start = start < object->start ? start : object->start;
-        object->end = end > object->end ? end : object->end;
-    }
+    const char *soname = object->dynamic ? shim_elf_soname(object) : NULL;
+    return soname && shim_elf_same(soname, "libcuda.so.1");
 }
 
-static int is_driver(struct dl_phdr_info *info, size_t size, void *context)
+static int find_driver(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
     struct found *found = context;
-    struct shim_elf_object object = {.base = info->dlpi_addr};
-    for (int index = 0; index < info->dlpi_phnum; index++)
-        if (info->dlpi_phdr[index].p_type == PT_DYNAMIC)
-            object.dynamic =
-                (const void *)(info->dlpi_addr + info->dlpi_phdr[index].p_vaddr);
-    const char *soname = object.dynamic ? shim_elf_soname(&object) : NULL;
-    if (!soname || !shim_elf_same(soname, "libcuda.so.1"))
-        return 0;
-    note_range(info, &object);
-    found->object = object;
+    found->object = shim_elf_range(info);
     found->path = info->dlpi_name;
-    return 1;
+    return is_driver(&found->object);
 }
 
 static void copy_path(char *to, size_t capacity, const char *from)
@@ -155,7 +138,7 @@ static void fill(struct shim_driver *driver, const struct found *found)
 static struct shim_driver *look(void)
 {
     struct found found = {.path = ""};
-    if (!shim_libc.dl_iterate_phdr || shim_libc.dl_iterate_phdr(is_driver, &found) == 0)
+    if (!shim_libc.dl_iterate_phdr || shim_libc.dl_iterate_phdr(find_driver, &found) == 0)
         return NULL;
     bool fresh = false;
     pthread_mutex_lock(&lock);
@@ -181,6 +164,11 @@ struct shim_driver *shim_driver_get(void)
     return __builtin_expect(driver != NULL, 1) ? driver : look();
 }
 
+bool shim_driver_is_met(void)
+{
+    return atomic_load_explicit(&current, memory_order_relaxed) != NULL; /* A */
+}
+
 struct shim_driver *shim_driver_pin(void)
 {
     if (atomic_load_explicit(&pinned, memory_order_relaxed)) /* B */
@@ -189,6 +177,21 @@ struct shim_driver *shim_driver_pin(void)
     if (driver && shim_loader_keep(driver->path))
         atomic_store_explicit(&pinned, true, memory_order_relaxed); /* B */
     return driver;
+}
+
+static int find_owner(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct found *found = context;
+    found->object = shim_elf_range(info);
+    return shim_elf_contains(&found->object, found->code);
+}
+
+bool shim_driver_is_other(const struct shim_driver *driver, const void *code)
+{
+    struct found owner = {.code = code};
+    return shim_libc.dl_iterate_phdr(find_owner, &owner) != 0 &&
+           is_driver(&owner.object) && owner.object.base != driver->base;
 }
 
 void shim_driver_fork_prepare(void)

@@ -77,12 +77,18 @@ struct shim_driver *shim_driver_get(void);
    program cannot leave a stale table behind. */
 struct shim_driver *shim_driver_pin(void);
 
+/* Whether a call of ours has led to the driver, so that its table is in use. */
+bool shim_driver_is_met(void);
+
 /* Whether code at this address belongs to the driver. */
 static inline bool shim_driver_contains(const struct shim_driver *driver,
                                         const void *code)
 {
     return (uintptr_t)code - driver->start < driver->end - driver->start;
 }
+
+/* Whether it belongs to another copy of the driver, which is not the one above. */
+bool shim_driver_is_other(const struct shim_driver *driver, const void *code);
 
 /* Around a fork. */
 void shim_driver_fork_prepare(void);

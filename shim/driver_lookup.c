@@ -110,14 +110,20 @@ static int form_of(struct shim_driver *driver, const struct question *question)
     return form >= 0 && driver->real[form] ? form : -1;
 }
 
-/* The program gets what we cannot place, and its memory is not accounted for: `run --strict`
-   and verbose say so of the first. */
-static void note_unknown(const struct question *question)
+/* Counts one, and says whether it is the first, and anybody wants to hear of it. */
+static bool is_worth_a_line(void)
 {
     uint64_t before =
         atomic_fetch_add_explicit(&unknown, 1, memory_order_relaxed); /* B */
     const struct shim_settings *settings = shim_settings();
-    if (before > 0 || (!settings->options.verbose && settings->run_ack < 0))
+    return before == 0 && (settings->options.verbose || settings->run_ack >= 0);
+}
+
+/* The program gets what we cannot place, and its memory is not accounted for: `run --strict`
+   and verbose say so of the first. */
+static void note_unknown(const struct question *question)
+{
+    if (!is_worth_a_line())
         return;
     struct shim_line line;
     shim_line_begin(&line);
@@ -126,6 +132,19 @@ static void note_unknown(const struct question *question)
     pool_text_put_number(&line.text, (uint64_t)question->version);
     pool_text_put(&line.text, ": the driver has a form of it that is not known here, and "
                               "what the program does by it is not seen");
+    shim_line_end(&line);
+}
+
+void shim_lookup_note_other(const char *name)
+{
+    if (!is_worth_a_line())
+        return;
+    struct shim_line line;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, name);
+    pool_text_put(&line.text,
+                  ": the program uses a second copy of the driver, and what it "
+                  "does by that is not seen");
     shim_line_end(&line);
 }
 
@@ -141,16 +160,10 @@ static void replace(struct shim_driver *driver, const struct question *question,
         note_unknown(question);
 }
 
-/* What the driver looks up for itself stays its own. */
-static bool is_for_program(const struct shim_driver *driver, const void *caller)
-{
-    return !shim_driver_contains(driver, caller) && shim_settings()->options.enabled;
-}
-
 static void answer(struct shim_driver *driver, const char *base, void **function,
-                   int version, cuuint64_t flags, const void *caller)
+                   int version, cuuint64_t flags)
 {
-    if (!base || !function || !*function || !is_for_program(driver, caller) ||
+    if (!base || !function || !*function || !shim_settings()->options.enabled ||
         !shim_guard_enter())
         return;
     struct question question = {base, version, flags,
@@ -167,7 +180,7 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version,
         return CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = driver->call.cuGetProcAddress(symbol, function, version, flags);
     if (result == CUDA_SUCCESS)
-        answer(driver, symbol, function, version, flags, __builtin_return_address(0));
+        answer(driver, symbol, function, version, flags);
     return shim_observe_result(driver, result);
 }
 
@@ -180,7 +193,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
     CUresult result =
         driver->call.cuGetProcAddress_v2(symbol, function, version, flags, status);
     if (result == CUDA_SUCCESS)
-        answer(driver, symbol, function, version, flags, __builtin_return_address(0));
+        answer(driver, symbol, function, version, flags);
     return shim_observe_result(driver, result);
 }
 

@@ -6,7 +6,11 @@
 
 #include <stdint.h>
 
-/* Answers for a hooked name with an address that we could not place; they were handed on. */
+/* A look-up of this name led to another copy of the driver than the one that is hooked. */
+void shim_lookup_note_other(const char *name);
+
+/* Answers for a hooked name with an address that we could not place, and those noted above;
+   they were handed on. */
 uint64_t shim_lookup_unknown(void);
 
 #endif

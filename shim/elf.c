@@ -61,6 +61,23 @@ static struct tables tables_of(const struct shim_elf_object *object)
     return tables;
 }
 
+struct shim_elf_object shim_elf_range(const struct dl_phdr_info *info)
+{
+    struct shim_elf_object object = {.base = info->dlpi_addr, .start = UINTPTR_MAX};
+    for (int index = 0; index < info->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[index];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_DYNAMIC)
+            object.dynamic = (const void *)start;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        uintptr_t end = start + segment->p_memsz;
+        object.start = start < object.start ? start : object.start;
+        object.end = end > object.end ? end : object.end;
+    }
+    return object;
+}
+
 const char *shim_elf_soname(const struct shim_elf_object *object)
 {
     return tables_of(object).soname;
@@ -122,12 +139,25 @@ static bool is_this_library(const struct link_map *map)
     return map->l_ld == _DYNAMIC;
 }
 
-bool shim_elf_first_is_ours(const char *name)
+static bool first_from_is_ours(const struct link_map *map, const char *name)
 {
-    for (const struct link_map *map = first_map(); map; map = map->l_next)
+    for (; map; map = map->l_next)
         if (definition_in(map, name))
             return is_this_library(map);
     return false;
+}
+
+bool shim_elf_first_is_ours(const char *name)
+{
+    return first_from_is_ours(first_map(), name);
+}
+
+bool shim_elf_next_is_ours(uintptr_t base, const char *name)
+{
+    const struct link_map *map = first_map();
+    while (map && map->l_addr != base)
+        map = map->l_next;
+    return map && first_from_is_ours(map->l_next, name);
 }
 
 uintptr_t shim_elf_next_definition(const char *name)

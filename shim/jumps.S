@@ -79,7 +79,11 @@
         jmp     *%rax
         END     shim_loader_dlopen
 
-        /* These two always jump, with nothing changed. */
+        /* These always jump, with nothing changed. */
+        ENTRY   shim_loader_dlclose, shim_loader_pick_dlclose, %rdx
+        jmp     *%rax
+        END     shim_loader_dlclose
+
         ENTRY   shim_limits_prctl, shim_limits_pick_prctl, %rdx
         jmp     *%rax
         END     shim_limits_prctl
@@ -109,5 +113,6 @@
         EXPORT_VERSIONED  dlsym, shim_loader_dlsym
         EXPORT_VERSIONED  dlvsym, shim_loader_dlvsym
         EXPORT_VERSIONED  dlopen, shim_loader_dlopen
+        EXPORT_VERSIONED  dlclose, shim_loader_dlclose
 
         .section .note.GNU-stack, "", @progbits

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "shim/driver.h"
+#include "shim/driver_lookup.h"
 #include "shim/elf.h"
 #include "shim/init.h"
 #include "shim/libc.h"
@@ -21,7 +22,7 @@
 /* The definitions after ours, which may be another preload's; each written once, with the
    same value by whoever comes first. */
 static struct {
-    _Atomic(void *) dlsym, dlvsym, dlopen;
+    _Atomic(void *) dlsym, dlvsym, dlopen, dlclose;
 } next;
 
 static void *still_ours(void *result)
@@ -72,17 +73,54 @@ static bool searches_scope(const void *handle)
            handle == shim_elf_main_handle();
 }
 
-/* No driver is mapped, but the program's scope holds our exports: answer as if it did
-   not. Objects before us in the scope are searched first, and found; RTLD_NEXT of a
-   caller behind us never meets us. */
-static struct shim_loader_answer without_driver(const struct question *question, int hook,
-                                                void *otherwise)
+/* Where in the loader's list the object is that calls. */
+struct place {
+    const void *caller;
+    uintptr_t base;    /* of that object, or ours where it comes behind us */
+    bool is_before_us; /* then its scope is the program's, and it has no other */
+};
+
+static int look_before_us(struct dl_phdr_info *info, size_t size, void *context)
 {
-    void *ours = shim_function_pointer(shim_hooks[hook].function);
-    if (question->handle == RTLD_NEXT)
+    (void)size;
+    struct place *place = context;
+    struct shim_elf_object object = shim_elf_range(info);
+    place->base = object.base;
+    place->is_before_us = shim_elf_contains(&object, place->caller);
+    return place->is_before_us || shim_elf_contains(&object, &next);
+}
+
+/* Whether a search of the program's scope ends at our export. Objects before us are found
+   first; RTLD_NEXT of a caller behind us never meets us, and no versioned name does. */
+static bool leads_to_us(const struct question *question, const struct place *place)
+{
+    if (question->version)
+        return false;
+    if (question->handle != RTLD_NEXT)
+        return shim_elf_first_is_ours(question->name);
+    return shim_elf_next_is_ours(place->base, question->name);
+}
+
+/* Ours where the driver's would be found without us, else what would: another library's
+   function of that name, or none. A caller behind us may have the driver in a scope of its own,
+   which cannot be searched from here: there it is taken to be. */
+static struct shim_loader_answer pick_in_scope(const struct question *question, int hook,
+                                               const struct shim_driver *driver,
+                                               void *otherwise)
+{
+    void *real = driver ? shim_function_pointer(driver->real[hook]) : NULL;
+    if (real && question->handle != RTLD_NEXT &&
+        shim_driver_contains(driver, question->caller))
+        return answer(real);
+    struct place place = {.caller = question->caller};
+    (void)shim_libc.dl_iterate_phdr(look_before_us, &place);
+    if (!leads_to_us(question, &place))
         return jump(otherwise);
-    void *found = ask(question, question->handle);
-    return answer(found == ours ? ask(question, RTLD_NEXT) : found);
+    void *found = ask(question, RTLD_NEXT);
+    bool may_have_its_own = question->handle == RTLD_DEFAULT && !place.is_before_us;
+    if (real && (found == real || (!found && may_have_its_own)))
+        found = shim_function_pointer(shim_hooks[hook].function);
+    return answer(found);
 }
 
 static struct shim_loader_answer pick(const struct question *question, void *otherwise)
@@ -90,13 +128,16 @@ static struct shim_loader_answer pick(const struct question *question, void *oth
     int hook = shim_hook_named(question->name);
     if (hook < 0 || !shim_settings()->options.enabled || !shim_libc.dlsym)
         return jump(otherwise);
-    struct shim_driver *driver = shim_driver_pin();
+    const struct shim_driver *driver = shim_driver_pin();
     if (searches_scope(question->handle))
-        return driver ? jump(otherwise) : without_driver(question, hook, otherwise);
+        return pick_in_scope(question, hook, driver, otherwise);
     void *found = ask(question, question->handle);
-    if (found && driver && found == shim_function_pointer(driver->real[hook]) &&
-        !shim_driver_contains(driver, question->caller))
+    if (!found || !driver || shim_driver_contains(driver, question->caller))
+        return answer(found);
+    if (found == shim_function_pointer(driver->real[hook]))
         return answer(shim_function_pointer(shim_hooks[hook].function));
+    if (shim_driver_is_other(driver, found))
+        shim_lookup_note_other(question->name);
     return answer(found);
 }
 
@@ -129,6 +170,19 @@ struct shim_loader_answer shim_loader_pick_dlopen(const char *file, int mode,
         .jump = following(&next.dlopen, "dlopen"),
         .value = (void *)(intptr_t)mode,
     };
+}
+
+/* A driver that we have called, for a library that is linked to it, must not go: the library
+   may come back and call us before anybody looks where the driver is then. */
+struct shim_loader_answer shim_loader_pick_dlclose(void *handle, const char *unused,
+                                                   const void *caller)
+{
+    (void)handle;
+    (void)unused;
+    (void)caller;
+    if (shim_driver_is_met() && shim_settings()->options.enabled)
+        (void)shim_driver_pin();
+    return jump(following(&next.dlclose, "dlclose"));
 }
 
 bool shim_loader_keep(const char *path)

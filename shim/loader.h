@@ -1,5 +1,5 @@
-/* dlsym, dlvsym and dlopen as the program sees them. Only hooked names of the driver are
-   answered by us; everything else is a jump to the next definition in scope, with the
+/* dlsym, dlvsym, dlopen and dlclose as the program sees them. Only hooked names of the driver
+   are answered by us; everything else is a jump to the next definition in scope, with the
    program's own return address on the stack (jumps.S). */
 #ifndef SHIM_LOADER_H
 #define SHIM_LOADER_H
@@ -19,6 +19,9 @@ struct shim_loader_answer shim_loader_pick_dlvsym(void *handle, const char *name
                                                   const void *caller);
 struct shim_loader_answer shim_loader_pick_dlopen(const char *file, int mode,
                                                   const void *caller);
+
+struct shim_loader_answer shim_loader_pick_dlclose(void *handle, const char *unused,
+                                                   const void *caller);
 
 /* Keeps an object that is loaded now from ever being unloaded. */
 bool shim_loader_keep(const char *path);

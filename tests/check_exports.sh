@@ -21,7 +21,7 @@ intended() {
     rows HOST 2 "$host_hooks"
     # What jumps.S, limits.c and ending.c stand before.
     printf '%s\n' prctl syscall setrlimit setrlimit64 prlimit prlimit64 mlockall _exit _Exit
-    for name in dlsym dlvsym dlopen; do
+    for name in dlsym dlvsym dlopen dlclose; do
         echo "$name@GLIBC_2.2.5"
         echo "$name@@GLIBC_2.34"
     done

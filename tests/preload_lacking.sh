@@ -32,7 +32,8 @@ expect_match "the newest driver has what the tour wants" '^cuCtxSynchronize_v2 f
 expect_match "and the oldest has not" '^cuCtxSynchronize_v2 absent$' \
     "$(tour "$build/simcuda-11.4" dlsym)"
 
-for symbol in $(sed -n 's/^\(HOOK\|CALL\)(\([A-Za-z0-9_]*\),.*/\2/p' "$2"); do
+symbols=$(sed -n 's/^\(HOOK\|CALL\)(\([A-Za-z0-9_]*\),.*/\2/p' "$2")
+for symbol in $symbols; do
     mkdir "$expect_work/$symbol"
     "$build/tests/hide_symbols" "$build/simcuda/libcuda.so.1" \
         "$expect_work/$symbol/libcuda.so.1" "$symbol"

@@ -48,3 +48,4 @@ foreach(name hide_symbols tour)
 endforeach()
 tidemark_script_test(preload_lacking preload_lacking.sh ${CMAKE_BINARY_DIR}
   ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def)
+tidemark_script_test(preload_roads preload_roads.sh ${CMAKE_BINARY_DIR})
