@@ -130,6 +130,7 @@ enum {
     CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
     CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
     CU_POINTER_ATTRIBUTE_MAPPED = 13,
+    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
     CU_POINTER_ATTRIBUTE_MAPPING_SIZE = 18,
     CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
 };
@@ -354,6 +355,11 @@ typedef struct CUDA_ARRAY_MEMORY_REQUIREMENTS_st {
     size_t alignment;
     unsigned reserved[4];
 } CUDA_ARRAY_MEMORY_REQUIREMENTS;
+
+typedef struct CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_st {
+    unsigned long long p2pToken;
+    unsigned vaSpaceToken;
+} CUDA_POINTER_ATTRIBUTE_P2P_TOKENS;
 
 typedef struct CUmemLocation_st {
     CUmemLocationType type;

@@ -310,7 +310,7 @@ START_TEST(a_pointer_tells_what_it_belongs_to)
         sim.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, address),
         CUDA_ERROR_INVALID_VALUE);
     ck_assert_int_eq(
-        sim.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_P2P_TOKENS, address),
+        sim.cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, address),
         CUDA_ERROR_NOT_SUPPORTED);
     ck_assert_int_eq(sim.cuMemGetAddressRange_v2(&base, &bytes, address + 1),
                      CUDA_SUCCESS);

@@ -21,6 +21,7 @@ struct sim_driver {
 #undef REFUSED
     uint64_t (*oracle_bytes)(int device);
     uint64_t (*oracle_taken_bytes)(int device);
+    uint64_t (*oracle_reserved_bytes)(int device);
     uint64_t (*oracle_pinned_bytes)(void);
     uint64_t (*oracle_registered_bytes)(void);
     uint64_t (*oracle_calls)(const char *symbol);
@@ -61,6 +62,7 @@ static inline void sim_load(void)
 #undef REFUSED
     sim_fetch("simcuda_oracle_bytes", &sim.oracle_bytes);
     sim_fetch("simcuda_oracle_taken_bytes", &sim.oracle_taken_bytes);
+    sim_fetch("simcuda_oracle_reserved_bytes", &sim.oracle_reserved_bytes);
     sim_fetch("simcuda_oracle_pinned_bytes", &sim.oracle_pinned_bytes);
     sim_fetch("simcuda_oracle_registered_bytes", &sim.oracle_registered_bytes);
     sim_fetch("simcuda_oracle_calls", &sim.oracle_calls);

@@ -1,6 +1,6 @@
 # The simulated driver, and real programs on it.
 foreach(name sim_versions sim_memory sim_freed sim_contexts sim_copies sim_lookups sim_knobs sim_costs sim_faults
-  sim_streams sim_order sim_events sim_capture sim_graphs)
+  sim_streams sim_waits sim_order sim_events sim_capture sim_graphs sim_pools sim_exports)
   tidemark_unit_test(${name} ${CMAKE_DL_LIBS})
   add_dependencies(${name} simcuda simcuda_12_2 simcuda_11_4)
   target_compile_definitions(${name} PRIVATE

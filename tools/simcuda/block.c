@@ -9,6 +9,7 @@
 #include "tools/simcuda/device.h"
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/mappings.h"
+#include "tools/simcuda/pool.h"
 #include "tools/simcuda/slots.h"
 
 enum {
@@ -23,6 +24,8 @@ static struct {
     uint64_t charged_bytes; /* at most sim_knobs->device_bytes */
     uint64_t held_bytes;
 } usage[SIM_DEVICE_LIMIT];
+
+static unsigned long long block_count;
 
 static uint64_t host_bytes[SIM_MEMORY_COUNT]; /* the device's own kinds stay 0 */
 
@@ -56,7 +59,7 @@ static bool on_device(enum sim_memory memory)
 static bool price(const struct sim_block_request *request, uint64_t *charged_bytes)
 {
     *charged_bytes = 0;
-    if (!on_device(request->memory))
+    if (!on_device(request->memory) || request->chunk != NULL)
         return true;
     return policy_checked_align_up(request->bytes, SIM_BLOCK_UNIT_BYTES,
                                    sim_block_free_bytes(request->device), charged_bytes);
@@ -77,7 +80,7 @@ static void discount(const struct sim_block *block)
 {
     if (on_device(block->memory)) {
         usage[block->device].charged_bytes -= block->charged_bytes;
-        usage[block->device].held_bytes -= block->bytes;
+        usage[block->device].held_bytes -= block->retired ? 0 : block->bytes;
     } else {
         host_bytes[block->memory] -= block->bytes;
     }
@@ -132,10 +135,10 @@ static CUresult create_small(const struct sim_block_request *request,
 CUresult sim_block_create(const struct sim_block_request *request,
                           struct sim_block **block)
 {
-    static unsigned long long block_count;
     uint64_t charged_bytes;
     struct sim_block *created;
-    if (!price(request, &charged_bytes))
+    if (!price(request, &charged_bytes) &&
+        !(sim_pool_reclaim(request->device) && price(request, &charged_bytes)))
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = is_small(request) ? create_small(request, &created)
                                         : create_alone(request, &created);
@@ -150,6 +153,7 @@ CUresult sim_block_create(const struct sim_block_request *request,
         .flags = request->flags,
         .device = request->device,
         .owner = request->owner,
+        .chunk = request->chunk,
         .id = ++block_count,
     };
     if (created->owner != NULL)
@@ -166,6 +170,8 @@ void sim_block_destroy(struct sim_block *block)
         LIST_REMOVE(block, siblings);
     discount(block);
     poison(block, FREED_POISON);
+    if (block->chunk != NULL)
+        sim_pool_forget(block);
     if (block->slot_class != 0) {
         sim_slots_return(block);
         return;
@@ -174,6 +180,21 @@ void sim_block_destroy(struct sim_block *block)
     if (block->memory != SIM_REGISTERED)
         sim_mappings_return(pointer(block), block->bytes);
     free(block);
+}
+
+void sim_block_retire(struct sim_block *block, const struct sim_queue *queue)
+{
+    usage[block->device].held_bytes -= block->bytes;
+    block->retired = true;
+    block->retired_in = queue;
+}
+
+void sim_block_revive(struct sim_block *block, uint64_t bytes)
+{
+    block->bytes = bytes;
+    block->id = ++block_count;
+    block->retired = false;
+    usage[block->device].held_bytes += bytes;
 }
 
 struct sim_block *sim_block_find(uint64_t address)

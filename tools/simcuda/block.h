@@ -9,6 +9,9 @@
 
 #include "shim/driver_abi.h"
 
+struct sim_chunk;
+struct sim_queue;
+
 enum { SIM_BLOCK_UNIT_BYTES = 512 }; /* alignment of a block, and what it is charged in */
 
 enum sim_memory {
@@ -24,9 +27,12 @@ struct sim_block {
     uint64_t bytes;         /* as asked for; no access goes past it */
     uint64_t charged_bytes; /* taken from the device; 0 for host memory */
     enum sim_memory memory;
-    unsigned slot_class; /* of the slot it lies in; 0: it lies alone */
-    bool retired;        /* a stream will free it */
-    unsigned flags;      /* of the call that made it */
+    unsigned slot_class;                /* of the slot it lies in; 0: it lies alone */
+    bool retired;                       /* freed in a stream that has not come to it */
+    const struct sim_queue *retired_in; /* that stream's queue */
+    struct sim_chunk *chunk;            /* of a pool; NULL: memory of its own */
+    unsigned open_count;                /* by handles that were exported */
+    unsigned flags;                     /* of the call that made it */
     CUdevice device;
     CUcontext owner; /* with whose end it ends; NULL for stream-ordered memory */
     unsigned long long id;
@@ -42,6 +48,7 @@ struct sim_block_request {
     unsigned flags;
     CUdevice device;
     CUcontext owner;
+    struct sim_chunk *chunk;
 };
 
 /* CUDA_ERROR_OUT_OF_MEMORY past the device's memory or the host's;
@@ -50,6 +57,11 @@ CUresult sim_block_create(const struct sim_block_request *request,
                           struct sim_block **block);
 
 void sim_block_destroy(struct sim_block *block);
+
+/* The program holds the block no more, though it is still there, and again, as a new block
+   of so many bytes at the same place. */
+void sim_block_retire(struct sim_block *block, const struct sim_queue *queue);
+void sim_block_revive(struct sim_block *block, uint64_t bytes);
 
 /* The block that holds `address`, or NULL. */
 struct sim_block *sim_block_find(uint64_t address);

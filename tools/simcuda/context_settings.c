@@ -3,6 +3,7 @@
 #include "tools/simcuda/context.h"
 
 #include "tools/simcuda/names.h"
+#include "tools/simcuda/pool.h"
 
 enum {
     API_VERSION = 3020, /* what cuCtxGetApiVersion has said since then */
@@ -42,6 +43,8 @@ CUresult sim_context_synchronize_one(CUcontext context)
         result = sim_capture_forbid_context(context);
     if (result == CUDA_SUCCESS)
         result = sim_queue_drain(context);
+    if (result == CUDA_SUCCESS)
+        sim_pool_synchronized(context->device);
     return result == CUDA_SUCCESS ? context->broken : result;
 }
 

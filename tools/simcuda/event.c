@@ -3,6 +3,7 @@
 #include "tools/simcuda/names.h"
 
 #include "tools/simcuda/context.h"
+#include "tools/simcuda/pool.h"
 #include "tools/simcuda/stream.h"
 
 enum { EVENT_FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING };
@@ -245,6 +246,7 @@ CUresult sim_event_synchronize(CUevent event)
         return result;
     CUcontext owner = event->object.owner;
     result = sim_works_wait(&event->works);
+    sim_pool_synchronized(owner->device);
     return result == CUDA_SUCCESS ? owner->broken : result;
 }
 

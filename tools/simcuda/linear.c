@@ -1,4 +1,4 @@
-/* Device memory: linear, pitched, managed and stream-ordered, and how much is left. */
+/* Device memory: linear, pitched and managed, and how much is left. */
 #include "tools/simcuda/block.h"
 
 #include <limits.h>
@@ -10,16 +10,15 @@
 #include "tools/simcuda/knobs.h"
 #include "tools/simcuda/log.h"
 #include "tools/simcuda/names.h"
-#include "tools/simcuda/stream.h"
 
 /* Memory on the current context's device. */
 static CUresult allocate(CUdeviceptr *address, uint64_t bytes, enum sim_memory memory,
-                         CUcontext owner, unsigned flags)
+                         unsigned flags)
 {
     sim_log_note(0, bytes);
     if (address == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = owner != NULL ? sim_capture_forbid() : CUDA_SUCCESS;
+    CUresult result = sim_capture_forbid();
     if (result != CUDA_SUCCESS)
         return result;
     struct sim_block *block;
@@ -28,7 +27,7 @@ static CUresult allocate(CUdeviceptr *address, uint64_t bytes, enum sim_memory m
         .bytes = bytes,
         .flags = flags,
         .device = sim_context_current()->device,
-        .owner = owner,
+        .owner = sim_context_current(),
     };
     result = sim_block_create(&request, &block);
     if (result != CUDA_SUCCESS)
@@ -41,7 +40,7 @@ static CUresult allocate(CUdeviceptr *address, uint64_t bytes, enum sim_memory m
 
 CUresult sim_linear_allocate(CUdeviceptr *address, size_t bytes)
 {
-    return allocate(address, bytes, SIM_DEVICE, sim_context_current(), 0);
+    return allocate(address, bytes, SIM_DEVICE, 0);
 }
 
 CUresult sim_linear_allocate_pitched(CUdeviceptr *address, size_t *pitch, size_t width,
@@ -65,27 +64,7 @@ CUresult sim_linear_allocate_managed(CUdeviceptr *address, size_t bytes, unsigne
 {
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
         return CUDA_ERROR_INVALID_VALUE;
-    return allocate(address, bytes, SIM_MANAGED, sim_context_current(), flags);
-}
-
-/* In a capture both would be nodes that own memory, which is not simulated. */
-static CUresult check_ordered(CUstream stream)
-{
-    CUresult result = sim_stream_check(stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    struct sim_queue *queue = sim_stream_queue(stream);
-    result = queue != NULL ? sim_capture_forbid_queue(queue) : CUDA_ERROR_OUT_OF_MEMORY;
-    return result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ? CUDA_ERROR_NOT_SUPPORTED
-                                                           : result;
-}
-
-/* Belongs to the device's pool: it outlives the context that asked for it. */
-CUresult sim_linear_allocate_ordered(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    CUresult result = check_ordered(stream);
-    return result == CUDA_SUCCESS ? allocate(address, bytes, SIM_DEVICE, NULL, 0)
-                                  : result;
+    return allocate(address, bytes, SIM_MANAGED, flags);
 }
 
 /* The block of device memory that begins at `address`, or NULL. */
@@ -124,22 +103,6 @@ CUresult sim_linear_free(CUdeviceptr address)
     sim_cost_owe_us(sim_knobs->free_us);
     sim_block_destroy(block);
     return CUDA_SUCCESS;
-}
-
-/* Memory of a context is freed as ever. Stream-ordered memory is freed when the stream
-   comes to it, and can be freed only once. */
-CUresult sim_linear_free_ordered(CUdeviceptr address, CUstream stream)
-{
-    CUresult result = check_ordered(stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    struct sim_block *block = find(address);
-    if (block == NULL || block->owner != NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    const struct sim_op op = {.kind = SIM_OP_FREE, .freed = {address, block->id}};
-    sim_cost_owe_us(sim_knobs->free_us);
-    block->retired = true;
-    return sim_stream_run(stream, &op, false);
 }
 
 CUresult sim_linear_info(size_t *free, size_t *total)

@@ -16,7 +16,8 @@ enum sim_kind {
     SIM_MODULE,
     SIM_FUNCTION,
     SIM_GRAPH,
-    SIM_GRAPH_EXEC
+    SIM_GRAPH_EXEC,
+    SIM_POOL
 };
 
 /* The first member of every object. */

@@ -6,6 +6,7 @@
 #include "tools/simcuda/entry.h"
 #include "tools/simcuda/faults.h"
 #include "tools/simcuda/names.h"
+#include "tools/simcuda/pool.h"
 #include "tools/simcuda/queue.h"
 
 SIM_EXPORT uint64_t simcuda_oracle_bytes(int device)
@@ -38,6 +39,14 @@ SIM_EXPORT uint64_t simcuda_oracle_taken_bytes(int device)
 {
     sim_entry_lock();
     uint64_t bytes = sim_block_taken_bytes(device);
+    sim_entry_unlock();
+    return bytes;
+}
+
+SIM_EXPORT uint64_t simcuda_oracle_reserved_bytes(int device)
+{
+    sim_entry_lock();
+    uint64_t bytes = sim_pool_reserved_bytes(device);
     sim_entry_unlock();
     return bytes;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/simcuda/names.h"
+#include "tools/simcuda/pool.h"
 
 /* An answer as the driver writes it: so many bytes of one of these. */
 struct answer {
@@ -15,6 +16,8 @@ struct answer {
         uint64_t address;
         size_t bytes;
         unsigned long long id;
+        CUmemoryPool pool;
+        CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
     } value;
     size_t width;
 };
@@ -53,6 +56,10 @@ static struct answer ask(const struct sim_block *block, CUpointer_attribute attr
         return ANSWER(address, block->address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
         return ANSWER(bytes, block->bytes);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        return ANSWER(pool, sim_pool_of(block));
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+        return ANSWER(tokens, ((CUDA_POINTER_ATTRIBUTE_P2P_TOKENS){block->id, 1}));
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return ANSWER(word, 1);
     default:
@@ -63,9 +70,12 @@ static struct answer ask(const struct sim_block *block, CUpointer_attribute attr
 CUresult sim_pointer_attribute(void *value, CUpointer_attribute attribute,
                                CUdeviceptr address)
 {
-    const struct sim_block *block = sim_block_find(address);
+    struct sim_block *block = sim_block_find(address);
     if (value == NULL || block == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    /* As a side effect, which the driver's manual tells of. */
+    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
+        block->sync_memops = 1;
     struct answer answer = ask(block, attribute, address);
     if (answer.width == 0)
         return CUDA_ERROR_NOT_SUPPORTED;

@@ -13,6 +13,9 @@ uint64_t simcuda_oracle_bytes(int device);
    what contexts take. */
 uint64_t simcuda_oracle_taken_bytes(int device);
 
+/* Of these, what the pools of stream-ordered memory have reserved. */
+uint64_t simcuda_oracle_reserved_bytes(int device);
+
 /* Page-locked host memory: allocated by the driver, and the program's own that is
    registered. Bytes as they were asked for. */
 uint64_t simcuda_oracle_pinned_bytes(void);

@@ -1,6 +1,7 @@
 #include "tools/simcuda/stream.h"
 
 #include "tools/simcuda/context.h"
+#include "tools/simcuda/pool.h"
 
 static bool is_created(CUstream stream)
 {
@@ -77,8 +78,12 @@ CUresult sim_stream_synchronize(CUstream stream)
     result = queue != NULL ? sim_capture_forbid_queue(queue) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)
         return result;
-    if (sim_queue_gather(queue, &works))
-        return wait_for(&works, queue->context);
+    if (sim_queue_gather(queue, &works)) {
+        CUcontext context = queue->context;
+        result = wait_for(&works, context);
+        sim_pool_synchronized(context->device);
+        return result;
+    }
     sim_works_drop(&works);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -53,11 +53,14 @@ static void wait_until_due(struct sim_queue *queue, uint64_t due_ns)
         sim_entry_wait_on(&queue->more, &due);
 }
 
-/* A broken context does nothing more, but its callbacks are told. */
+/* A broken context does nothing more, but what was freed is free, and callbacks are
+   told. */
 static void perform(CUcontext context, const struct sim_op *op)
 {
     CUresult result = context->broken;
-    if (op->kind == SIM_OP_CALLBACK)
+    if (op->kind == SIM_OP_FREE)
+        sim_op_run(op);
+    else if (op->kind == SIM_OP_CALLBACK)
         sim_entry_call_back(op, result);
     else if (op->kind == SIM_OP_HOST && result == CUDA_SUCCESS)
         sim_entry_call_back(op, result);
