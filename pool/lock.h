@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "policy/checked.h"
@@ -20,8 +21,11 @@ enum {
 
 struct pool_lock {
     pthread_mutex_t mutex;
-    _Atomic bool lost;         /* a hint: relaxed, it only saves waiting */
-    _Atomic pthread_t forking; /* the thread that holds it across its fork; 0: none */
+    _Atomic bool lost; /* a hint: relaxed, it only saves waiting */
+    /* The thread that holds it across its fork; 0: none. In a child of another thread's fork it
+       is one of the parent's, and glibc may give a thread of the child its stack, and name. */
+    _Atomic pthread_t forking;
+    _Atomic uint32_t inner_count; /* forks under way by that name that did not take it */
 };
 
 static inline void pool_lock_open(struct pool_lock *lock)
@@ -67,25 +71,42 @@ static inline void pool_lock_give(struct pool_lock *lock)
     pthread_mutex_unlock(&lock->mutex);
 }
 
-/* Around a fork: no other thread is inside while the copy is made. Two threads may fork at
-   once; the one that did not get the lock has nothing to give back. Relaxed, since a
-   thread, and it alone in its child, asks only whether it wrote the value itself. */
-static inline void pool_lock_fork_prepare(struct pool_lock *lock)
-{
-    if (pool_lock_take(lock))
-        atomic_store_explicit(&lock->forking, pthread_self(), memory_order_relaxed);
-}
-
-/* Whether this thread holds the lock for a fork of its own. */
+/* Whether a thread of this name holds the lock for a fork. */
 static inline bool pool_lock_is_forking(const struct pool_lock *lock)
 {
     return atomic_load_explicit(&lock->forking, memory_order_relaxed) == pthread_self();
 }
 
-static inline void pool_lock_fork_done(struct pool_lock *lock)
+/* Around a fork: no other thread is inside while the copy is made. True when this fork took
+   the lock. Another thread may fork at the same time, and a signal handler in the midst of
+   this; who comes second does without. Relaxed, since a thread asks only for what was written
+   by its own name, and the one that is alone in a child wrote it itself. */
+POLICY_MUST_CHECK static inline bool pool_lock_fork_prepare(struct pool_lock *lock)
+{
+    if (pool_lock_is_forking(lock)) {
+        atomic_fetch_add_explicit(&lock->inner_count, 1, memory_order_relaxed);
+        return false;
+    }
+    if (!pool_lock_take(lock))
+        return false;
+    atomic_store_explicit(&lock->forking, pthread_self(), memory_order_relaxed);
+    return true;
+}
+
+/* Once after each fork, in the parent and in the child: whether this one took the lock. Then
+   pool_lock_fork_done() has to follow. */
+POLICY_MUST_CHECK static inline bool pool_lock_fork_ends(struct pool_lock *lock)
 {
     if (!pool_lock_is_forking(lock))
-        return;
+        return false;
+    if (atomic_load_explicit(&lock->inner_count, memory_order_relaxed) == 0)
+        return true;
+    atomic_fetch_sub_explicit(&lock->inner_count, 1, memory_order_relaxed);
+    return false;
+}
+
+static inline void pool_lock_fork_done(struct pool_lock *lock)
+{
     atomic_store_explicit(&lock->forking, 0, memory_order_relaxed);
     pool_lock_give(lock);
 }

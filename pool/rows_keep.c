@@ -136,8 +136,7 @@ static void unmark_row(struct pool_rows *rows, struct pool_row *row, bool in_chi
 
 void pool_rows_fork_prepare(struct pool_rows *rows)
 {
-    pool_lock_fork_prepare(&rows->lock);
-    if (!pool_lock_is_forking(&rows->lock) || !rows->source->wipe_on_fork)
+    if (!pool_lock_fork_prepare(&rows->lock) || !rows->source->wipe_on_fork)
         return;
     for (unsigned row = 0; row < POOL_ROW_COUNT; row++)
         mark_row(rows, &rows->rows[row]);
@@ -145,7 +144,7 @@ void pool_rows_fork_prepare(struct pool_rows *rows)
 
 void pool_rows_fork_done(struct pool_rows *rows, bool in_child)
 {
-    if (!pool_lock_is_forking(&rows->lock))
+    if (!pool_lock_fork_ends(&rows->lock))
         return;
     for (unsigned row = 0; row < POOL_ROW_COUNT && rows->source->wipe_on_fork; row++)
         unmark_row(rows, &rows->rows[row], in_child);

@@ -201,8 +201,7 @@ static void for_each_free(struct pool_spans *spans,
 
 void pool_spans_fork_prepare(struct pool_spans *spans)
 {
-    pool_lock_fork_prepare(&spans->lock);
-    if (!pool_lock_is_forking(&spans->lock) || !spans->source->wipe_on_fork ||
+    if (!pool_lock_fork_prepare(&spans->lock) || !spans->source->wipe_on_fork ||
         pool_spans_idle_bytes(spans) < bytes_of(POOL_SPAN_FORK_GRANULES))
         return;
     pool_spans_drain(spans);
@@ -211,7 +210,7 @@ void pool_spans_fork_prepare(struct pool_spans *spans)
 
 void pool_spans_fork_done(struct pool_spans *spans, bool in_child)
 {
-    if (!pool_lock_is_forking(&spans->lock))
+    if (!pool_lock_fork_ends(&spans->lock))
         return;
     for_each_free(spans, unmark);
     if (in_child)

@@ -177,6 +177,23 @@ START_TEST(what_was_given_back_is_not_marked)
 }
 END_TEST
 
+/* As a signal handler does that comes in the midst of one. */
+START_TEST(a_fork_inside_of_a_fork_leaves_the_marks_to_the_other)
+{
+    setup_counted();
+    live_and_idle();
+    uint64_t held = idle();
+    pool_heap_fork_prepare(&heap);
+    ck_assert_uint_eq(forking.marks, 3);
+    fork_in_vain();
+    ck_assert_uint_eq(forking.marks, 3);
+    pool_heap_fork_done(&heap, false);
+    ck_assert_uint_eq(forking.marks, 0);
+    ck_assert_uint_eq(idle(), held);
+    ck_assert(pool_packed_valid(&heap.packed));
+}
+END_TEST
+
 /* Claims what may be claimed, and finds no contents where it is said to be fresh. */
 static bool child_is_sound(void)
 {
@@ -283,6 +300,7 @@ END_TEST
 SUITE_MAIN_WITH("pool, forks", setup_counted, teardown,
                 live_memory_reaches_child_and_grandchild_and_idle_memory_neither,
                 what_was_given_back_is_not_marked,
+                a_fork_inside_of_a_fork_leaves_the_marks_to_the_other,
                 a_mark_that_is_refused_costs_a_copy_and_nothing_else,
                 memory_whose_mark_cannot_be_taken_back_is_given_up,
                 a_source_that_cannot_mark_leaves_the_child_what_its_parent_had,
