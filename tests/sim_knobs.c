@@ -203,7 +203,28 @@ START_TEST(skipped_kernels_are_still_checked)
 }
 END_TEST
 
-SUITE_MAIN("simcuda/knobs", a_malformed_knob_is_said_and_stops_init,
+START_TEST(the_readme_has_every_knob_as_it_is)
+{
+    static const char table[] = "<!-- knobs -->\n"
+                                "| knob | else | what it takes | what it decides |\n"
+                                "|---|---|---|---|\n"
+#define KNOB(field, type, initial, environment, rule, help)                              \
+    "| `" environment "` | " initial " | " rule " | " help " |\n"
+#include "tools/simcuda/knobs.def"
+#undef KNOB
+                                "<!-- /knobs -->\n";
+    static char text[1 << 20];
+    FILE *readme = fopen(TESTS_README, "re");
+    ck_assert_ptr_nonnull(readme);
+    size_t length = fread(text, 1, sizeof text - 1, readme);
+    fclose(readme);
+    text[length] = '\0';
+    ck_assert_msg(strstr(text, table) != NULL, "not in %s:\n%s", TESTS_README, table);
+}
+END_TEST
+
+SUITE_MAIN("simcuda/knobs", the_readme_has_every_knob_as_it_is,
+           a_malformed_knob_is_said_and_stops_init,
            without_knobs_there_is_one_device_of_a_gibibyte, no_devices_is_an_answer,
            the_log_has_a_line_for_each_call, kernels_are_refused_by_default,
            skipped_launches_are_told_at_the_end, skipped_kernels_are_still_checked)

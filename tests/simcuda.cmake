@@ -4,6 +4,7 @@ foreach(name sim_versions sim_memory sim_freed sim_contexts sim_copies sim_looku
   tidemark_unit_test(${name} ${CMAKE_DL_LIBS})
   add_dependencies(${name} simcuda simcuda_12_2 simcuda_11_4)
   target_compile_definitions(${name} PRIVATE
+    TESTS_README="${CMAKE_CURRENT_SOURCE_DIR}/README.md"
     SIMCUDA_PATH="$<TARGET_FILE:simcuda>"
     SIMCUDA_12_2_PATH="$<TARGET_FILE:simcuda_12_2>"
     SIMCUDA_11_4_PATH="$<TARGET_FILE:simcuda_11_4>"
