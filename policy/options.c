@@ -11,8 +11,9 @@
 #define RUN_NAME "TIDEMARK_RUN"
 
 enum {
-    NAME_LENGTH_MAX = 40, /* of an environment name in the table; sizes a buffer */
-    NEAR_EDITS_MAX = 3,   /* further away, a suggestion misleads more than it helps */
+    NAME_LENGTH_MAX = 40,  /* of an environment name in the table; sizes a buffer */
+    ENTRY_LENGTH_MAX = 60, /* of what is shown of an entry at fault */
+    NEAR_EDITS_MAX = 3,    /* further away, a suggestion misleads more than it helps */
 };
 
 #define OPTION(field, type, initial, env, flag, argument, help)                          \
@@ -21,8 +22,9 @@ enum {
 #undef OPTION
 
 #define RULE_SWITCH "on or off"
-#define RULE_CEILING                                                                     \
-    "device, none, a size of at least 1 byte, or a percentage above 0 and at most 100"
+#define RULE_CEILINGS                                                                    \
+    "device, none, a size of at least 1 byte, or a percentage above 0 and at most 100, " \
+    "or a list of these by device as in 0=8GiB,1=50%,*=none"
 #define RULE_HOST_CEILING                                                                \
     "none, a size of at least 1 byte, or a percentage above 0 and at most 100"
 #define RULE_FRACTION "a decimal fraction of at least 0 and below 1"
@@ -85,9 +87,10 @@ static bool parse_SWITCH(const char *text, void *field)
 }
 // clang-format on
 
-static bool parse_CEILING(const char *text, void *field)
+static bool parse_CEILINGS(const char *text, void *field)
 {
-    return policy_ceiling_parse(text, (policy_option_CEILING *)field);
+    struct policy_ceilings_fault fault;
+    return policy_ceilings_parse(text, (policy_option_CEILINGS *)field, &fault);
 }
 
 static bool parse_HOST_CEILING(const char *text, void *field)
@@ -202,6 +205,45 @@ bool policy_options_set(struct policy_options *options, enum policy_option_id id
     };
     // clang-format on
     return fields[id].parse(text, (char *)options + fields[id].offset);
+}
+
+/* Appends at most `length` characters, as far as there is room; where the text ends now. */
+static char *append(char *to, const char *end, const char *text, size_t length)
+{
+    while (length > 0 && *text != '\0' && to < end) {
+        *to++ = *text++;
+        length--;
+    }
+    *to = '\0';
+    return to;
+}
+
+static bool is_of_devices(const struct policy_option_row *row)
+{
+    return row == &policy_option_rows[POLICY_OPTION_device_mem];
+}
+
+void policy_options_explain(const struct policy_option_row *row, const char *text,
+                            char reason[POLICY_OPTIONS_REASON_BYTES])
+{
+    struct policy_ceilings ceilings;
+    struct policy_ceilings_fault fault = {.sentence = NULL};
+    const char *end = reason + POLICY_OPTIONS_REASON_BYTES - 1;
+
+    if (is_of_devices(row))
+        (void)!policy_ceilings_parse(text, &ceilings, &fault);
+    if (fault.sentence == NULL) {
+        reason = append(reason, end, "must be ", SIZE_MAX);
+        (void)append(reason, end, row->rule, SIZE_MAX);
+        return;
+    }
+    if (fault.entry_length > 0) {
+        reason = append(reason, end, fault.entry,
+                        fault.entry_length < ENTRY_LENGTH_MAX ? fault.entry_length
+                                                              : ENTRY_LENGTH_MAX);
+        reason = append(reason, end, " ", 1);
+    }
+    (void)append(reason, end, fault.sentence, SIZE_MAX);
 }
 
 /* Whether the first `length` characters of `text` are exactly `name`. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/ceiling.h"
+#include "policy/ceilings.h"
 #include "policy/quantity.h"
 
 enum policy_huge_pages { POLICY_HUGE_AUTO, POLICY_HUGE_NEVER, POLICY_HUGE_ALWAYS };
@@ -18,7 +18,7 @@ enum policy_report_form { POLICY_REPORT_TEXT, POLICY_REPORT_JSON };
 /* A SWITCH reads on, off, 1, 0, yes, no, true, false; REPORT keeps the text, NULL for
    "none". */
 typedef bool policy_option_SWITCH;
-typedef struct policy_ceiling_request policy_option_CEILING;
+typedef struct policy_ceilings policy_option_CEILINGS;
 typedef struct policy_ceiling_request policy_option_HOST_CEILING; /* no DEVICE */
 typedef struct policy_fraction policy_option_FRACTION;
 typedef uint64_t policy_option_BYTES;
@@ -82,6 +82,14 @@ typedef void (*policy_option_complaint)(void *context,
    row's rule. The text must outlive *options. */
 POLICY_MUST_CHECK bool policy_options_set(struct policy_options *options,
                                           enum policy_option_id id, const char *text);
+
+/* Room for policy_options_explain. */
+enum { POLICY_OPTIONS_REASON_BYTES = 256 };
+
+/* Why a row refused a text: its rule, "must be on or off", or what is wrong with an entry of a
+   list. */
+void policy_options_explain(const struct policy_option_row *row, const char *text,
+                            char reason[POLICY_OPTIONS_REASON_BYTES]);
 
 /* Reads every row: the default first, then what `lookup` knows. `run_fields` names,
    separated by commas, the environment names that `tidemark run` set itself (NULL: none);

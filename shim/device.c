@@ -38,8 +38,9 @@ static bool resolve(const struct shim_driver *driver, CUdevice ordinal)
         driver->call.cuDeviceTotalMem_v2(&limit_bytes, ordinal) != CUDA_SUCCESS)
         return false;
     const struct policy_options *options = &shim_settings()->options;
-    struct policy_ceiling ceiling =
-        policy_ceiling_resolve(&options->device_mem, options->headroom, limit_bytes);
+    struct policy_ceiling ceiling = policy_ceiling_resolve(
+        policy_ceilings_of(&options->device_mem, (uint64_t)ordinal), options->headroom,
+        limit_bytes);
     bool first = false;
     pthread_mutex_lock(&resolving);
     if (atomic_load_explicit(&devices[ordinal].state, memory_order_relaxed) ==

@@ -36,13 +36,15 @@ static void complain(void *context, const struct policy_option_row *row,
                      const char *value)
 {
     (void)context;
+    char reason[POLICY_OPTIONS_REASON_BYTES];
+    policy_options_explain(row, value, reason);
     struct shim_line line;
     shim_line_begin(&line);
     pool_text_put(&line.text, row->environment);
     pool_text_put(&line.text, "=");
     pool_text_put(&line.text, value);
-    pool_text_put(&line.text, ": must be ");
-    pool_text_put(&line.text, row->rule);
+    pool_text_put(&line.text, ": ");
+    pool_text_put(&line.text, reason);
     pool_text_put(&line.text, "; the default ");
     pool_text_put(&line.text, row->initial);
     pool_text_put(&line.text, " is in force");

@@ -1,6 +1,7 @@
 tidemark_unit_test(test_one_verdict pool)
 tidemark_unit_test(test_policy_admit policy)
 tidemark_unit_test(test_policy_ceiling policy)
+tidemark_unit_test(test_policy_ceilings policy)
 tidemark_unit_test(test_policy_checked policy)
 tidemark_unit_test(test_policy_compare policy)
 tidemark_unit_test(test_policy_estimate policy)

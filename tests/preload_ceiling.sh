@@ -80,6 +80,23 @@ expect_match "and the line shows what is missing" \
 expect_match "the report counts what the driver refused" '^  refused             4$' "$(cat "$expect_work/report")"
 expect_match "apart from what we refused" '^  refusals            0$' "$(cat "$expect_work/report")"
 
+# Each device has its own. on DEVICE LIST: what a step of 10 MiB gets there.
+on() {
+    env LD_PRELOAD="$build/libtidemark.so" SIMCUDA_DEVICES=4 SIMCUDA_MEM=200MiB TIDEMARK_HEADROOM=0 \
+        TIDEMARK_DEVICE_MEM="$2" "$build/tests/alloc_steps" gpa2 $((10 * MIB)) 30 "$1" 2>"$expect_work/err"
+}
+list='0=30MiB,*=none,2=25%'
+expect_same "a list: device 0" "granted 3 refused 27 first_error 2 total 31457280 free 0" "$(on 0 "$list")"
+expect_match "and the line has the list" \
+    ' refused on device 0, .*, ceiling 31457280 B .* from TIDEMARK_DEVICE_MEM=0=30MiB,\*=none,2=25%, request ' \
+    "$(head -n 1 "$expect_work/err")"
+expect_same "a list: a device by *" "granted 20 refused 10 first_error 2 total 209715200 free 0" "$(on 1 "$list")"
+expect_same "a list: a share of device 2" "granted 5 refused 25 first_error 2 total 52428800 free 0" "$(on 2 "$list")"
+expect_same "a list: devices that are not named have the default" \
+    "granted 20 refused 10 first_error 2 total 209715200 free 0" "$(on 3 0=30MiB)"
+expect_match "which is the device's limit" ' from TIDEMARK_DEVICE_MEM=0=30MiB, device less headroom ' \
+    "$(head -n 1 "$expect_work/err")"
+
 steps dlsym $((10 * MIB)) 12 TIDEMARK_DEVICE_MEM=100MiB TIDEMARK_HEADROOM=0 \
     TIDEMARK_REPORT="$expect_work/report" TIDEMARK_REPORT_FORMAT=json >"$expect_work/out"
 expect_match "the report has the device" \

@@ -27,6 +27,11 @@ for value in 100x -1 '' 0 101% 0% 1.5 '1 GiB' 18446744073709551616 none,none; do
     complains TIDEMARK_DEVICE_MEM "$value" \
         "^tidemark: TIDEMARK_DEVICE_MEM=$value: must be .*; the default device is in force\$"
 done
+complains TIDEMARK_DEVICE_MEM 0=1GiB,0=2GiB \
+    '^tidemark: TIDEMARK_DEVICE_MEM=0=1GiB,0=2GiB: 0=2GiB names a device for the second time; the default device is in force$'
+complains TIDEMARK_DEVICE_MEM 0=1GiB,2=2GiB ': a device below the last one is not named, and there is no \*; the default'
+complains TIDEMARK_DEVICE_MEM 0=1GiB, ': an entry of the list is empty; the default'
+complains TIDEMARK_DEVICE_MEM 0=1GiB,1=2XiB ': 1=2XiB is neither device, none, '
 for value in 1 -0.1 1.0 nan '' 15% abc; do
     complains TIDEMARK_HEADROOM "$value" \
         "^tidemark: TIDEMARK_HEADROOM=$value: must be .*; the default 0\.15 is in force\$"

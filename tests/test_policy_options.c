@@ -60,7 +60,7 @@ static struct reading read_one(const char *name, const char *text)
 static void defaults_hold(const struct policy_options *options)
 {
     ck_assert(options->enabled);
-    ck_assert_int_eq(options->device_mem.kind, POLICY_CEILING_DEVICE);
+    ck_assert_int_eq(options->device_mem.others.kind, POLICY_CEILING_DEVICE);
     ck_assert_int_eq(options->pinned_mem.kind, POLICY_CEILING_NONE);
     ck_assert_int_eq(options->heap_mem.kind, POLICY_CEILING_NONE);
     ck_assert_uint_eq(options->headroom.numerator, 15);
@@ -131,9 +131,9 @@ END_TEST
 
 START_TEST(each_type_reads_a_value_other_than_its_default)
 {
-    ck_assert_int_eq(accepted("TIDEMARK_DEVICE_MEM", "none").device_mem.kind,
+    ck_assert_int_eq(accepted("TIDEMARK_DEVICE_MEM", "none").device_mem.others.kind,
                      POLICY_CEILING_NONE);
-    ck_assert_uint_eq(accepted("TIDEMARK_DEVICE_MEM", "4GiB").device_mem.bytes,
+    ck_assert_uint_eq(accepted("TIDEMARK_DEVICE_MEM", "4GiB").device_mem.others.bytes,
                       UINT64_C(4) << 30);
     ck_assert_uint_eq(accepted("TIDEMARK_PINNED_MEM", "1").pinned_mem.bytes, 1);
     ck_assert_int_eq(accepted("TIDEMARK_HEAP_MEM", "100%").heap_mem.kind,
@@ -160,7 +160,7 @@ START_TEST(a_bad_value_is_reported_with_its_rule_and_leaves_the_default)
     is_refused("TIDEMARK_VERBOSE", "2", "on or off");
     is_refused("TIDEMARK_DEVICE_MEM", "0",
                "device, none, a size of at least 1 byte, or a percentage above 0 and at "
-               "most 100");
+               "most 100, or a list of these by device as in 0=8GiB,1=50%,*=none");
     is_refused(
         "TIDEMARK_PINNED_MEM", "device",
         "none, a size of at least 1 byte, or a percentage above 0 and at most 100");
@@ -172,6 +172,40 @@ START_TEST(a_bad_value_is_reported_with_its_rule_and_leaves_the_default)
     is_refused("TIDEMARK_STAGING_MIN", "64 KiB", "a size of at least 1 byte");
     is_refused("TIDEMARK_REPORT_FORMAT", "xml", "text or json");
     is_refused("TIDEMARK_DEEPBIND", "on", "clear or keep");
+}
+END_TEST
+
+static void is_explained(enum policy_option_id id, const char *text, const char *wanted)
+{
+    char reason[POLICY_OPTIONS_REASON_BYTES];
+    policy_options_explain(&policy_option_rows[id], text, reason);
+    ck_assert_str_eq(reason, wanted);
+}
+
+START_TEST(a_refusal_is_explained_by_the_rule_or_by_the_entry_at_fault)
+{
+    static char entry[1000];
+    is_explained(POLICY_OPTION_verbose, "2", "must be on or off");
+    is_explained(
+        POLICY_OPTION_heap_mem, "0=1GiB",
+        "must be none, a size of at least 1 byte, or a percentage above 0 and at "
+        "most 100");
+    is_explained(POLICY_OPTION_device_mem, "0=1GiB,0=2GiB",
+                 "0=2GiB names a device for the second time");
+    is_explained(POLICY_OPTION_device_mem, "1=1GiB",
+                 "a device below the last one is not named, and there is no *");
+    memset(entry, '1', sizeof entry - 1);
+    entry[999 - 1] = '=';
+    char reason[POLICY_OPTIONS_REASON_BYTES];
+    policy_options_explain(&policy_option_rows[POLICY_OPTION_device_mem], entry, reason);
+    ck_assert_uint_eq(strspn(reason, "1"), 60);
+    ck_assert_str_eq(reason + 60,
+                     " does not begin with a device below 64 and =, or with *=");
+    for (size_t id = 0; id < POLICY_OPTION_COUNT; id++) {
+        policy_options_explain(&policy_option_rows[id], "", reason);
+        ck_assert_int_eq(strncmp(reason, "must be ", 8), 0);
+        ck_assert_str_eq(reason + 8, policy_option_rows[id].rule);
+    }
 }
 END_TEST
 
@@ -235,7 +269,7 @@ START_TEST(a_set_that_is_refused_changes_nothing)
     ck_assert(!policy_options_set(&reading.options, POLICY_OPTION_device_mem, "100x"));
     defaults_hold(&reading.options);
     ck_assert(policy_options_set(&reading.options, POLICY_OPTION_device_mem, "50%"));
-    ck_assert_int_eq(reading.options.device_mem.kind, POLICY_CEILING_PERCENT);
+    ck_assert_int_eq(reading.options.device_mem.others.kind, POLICY_CEILING_PERCENT);
 }
 END_TEST
 
@@ -288,6 +322,7 @@ SUITE_MAIN("policy/options", an_empty_environment_gives_every_default,
            each_type_reads_a_value_other_than_its_default,
            a_report_keeps_its_text_and_none_is_no_report,
            a_bad_value_is_reported_with_its_rule_and_leaves_the_default,
+           a_refusal_is_explained_by_the_rule_or_by_the_entry_at_fault,
            an_empty_value_is_refused_by_every_row,
            a_refused_value_keeps_the_default_text_and_origin,
            a_value_set_by_the_run_command_is_told_from_one_of_the_environment,

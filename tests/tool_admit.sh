@@ -314,6 +314,28 @@ admit 0 zero.json --device-limit 0=0 --device-limit 1=7 --headroom 0
 has '  device 0     no limit is known, no cap' '  device 1     limit 7 B, headroom 0 B' \
     '  headroom     from --headroom=0'
 
+# Budgets by device: the least ceiling of the devices that count is in force.
+
+effective 1000 --budget '0=2000,1=1000'
+effective 2000 --budget '0=2000,1=1000' --device 0
+effective 2000 --budget '0=2000,*=none' --device 0 --device 5
+effective 500 --budget '0=2000,1=50%' --device-limit 0=48000000000 --device-limit 1=1000 --headroom 0
+effective 42 --budget '*=42'
+effective null --budget '0=none,*=none'
+effective null --budget '0=2000,*=none' --device 1
+admit 0 zero.json --budget '0=2000,1=none,2=3000' --device-limit 0=1500 --headroom 0
+err 'tidemark: --budget=0=2000,1=none,2=3000: 2000 B (1.95 KiB) is capped to 1500 B (1.46 KiB), what headroom leaves of device 0'
+has '  device 0     limit 1500 B (1.46 KiB), headroom 0 B, ceiling 1500 B (1.46 KiB)'
+admit 3 hundred.json --budget '0=100,1=99'
+err ''
+has 'refused: over the ceiling, short by 1 B' '  requested    99 B, from --budget=0=100,1=99' \
+    '  device 0     no limit is known, no cap, ceiling 100 B' \
+    '  device 1     no limit is known, no cap, ceiling 99 B'
+admit 2 hundred.json --budget '0=100,0=99'
+said 'tidemark: --budget=0=100,0=99: 0=99 names a device for the second time'
+runs 2 env TIDEMARK_DEVICE_MEM=1=100 "$tidemark" admit hundred.json
+said 'tidemark: TIDEMARK_DEVICE_MEM=1=100: a device below the last one is not named, and there is no *'
+
 # Where a value came from.
 
 runs 3 env TIDEMARK_DEVICE_MEM=16KiB TIDEMARK_HEADROOM=0.2 "$tidemark" admit witness.json
@@ -430,6 +452,32 @@ runs 0 "$tidemark" run --admit hundred.json -- sh -c "$show" sh 'two  words' --a
 out "$plain"
 err ''
 unset TIDEMARK_DEVICE_MEM
+
+# Nothing is admitted in silence that could not be checked.
+blind='tidemark: --admit: nothing was checked, since no device'"'"'s limit is known and'
+runs 0 timeout 20 "$tidemark" run --admit pipe -- echo started
+out started
+err "$blind TIDEMARK_DEVICE_MEM=device depends on it; give --device-limit N=BYTES, or a size as --device-mem"
+runs 0 timeout 20 "$tidemark" run --device-mem 50% --admit pipe -- true
+expect_match "$what" "$blind --device-mem=50% depends on it" "$(cat err)"
+runs 0 "$tidemark" run --admit hundred.json --device-limit 0=118 -- echo started
+out started
+err ''
+runs 3 "$tidemark" run --admit hundred.json --device-limit 0=117 -- touch started
+expect_match "$what" '^  device 0     limit 117 B, headroom 18 B$' "$(cat err)"
+absent started
+runs 3 "$tidemark" run --admit hundred.json --device-limit 1=118 --device-limit 0=117 -- touch started
+absent started
+runs 0 "$tidemark" run --admit hundred.json --device-limit 0=118 --device-mem 1000 -- true
+err 'tidemark: --device-mem=1000: 1000 B is capped to 100 B, what headroom leaves of device 0'
+runs 2 "$tidemark" run --admit hundred.json --device-limit 0 -- touch started
+said 'tidemark: --device-limit=0: must be N=BYTES, for each device once'
+runs 2 "$tidemark" run --device-limit 0=118 -- touch started
+said 'tidemark: --device-limit: has no effect without --admit'
+absent started
+runs 2 "$tidemark" run --device-mem 0=1GiB,0=2GiB -- touch started
+said 'tidemark: --device-mem=0=1GiB,0=2GiB: 0=2GiB names a device for the second time'
+absent started
 
 # What the README shows.
 

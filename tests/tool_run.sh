@@ -43,7 +43,7 @@ err 'tidemark: --headroom: a value is missing'
 
 # Malformed values.
 
-ceiling='device, none, a size of at least 1 byte, or a percentage above 0 and at most 100'
+ceiling='device, none, a size of at least 1 byte, or a percentage above 0 and at most 100, or a list of these by device as in 0=8GiB,1=50%,*=none'
 fraction='a decimal fraction of at least 0 and below 1'
 malformed() {
     runs 2 "$@" touch started

@@ -35,7 +35,7 @@ tidemark_script_test(tool_options tool_options.sh ${TOOL_FOLDER} ${PROJECT_VERSI
   ${CMAKE_SOURCE_DIR}/policy/options.def ${CMAKE_SOURCE_DIR}/README.md)
 
 tidemark_script_test(fuzz_options fuzz.sh fuzz_options 15 tests/fuzz/fuzz_options.c
-  policy/ceiling.c policy/options.c policy/quantity.c)
+  policy/ceiling.c policy/ceilings.c policy/options.c policy/quantity.c)
 tidemark_script_test(fuzz_report fuzz.sh fuzz_report 15 tests/fuzz/fuzz_report.c
   tools/tidemark/admit_report.c tools/tidemark/json_input.c tools/tidemark/json_place.c
   policy/quantity.c policy/reservation.c pool/text.c -ljansson)

@@ -1,6 +1,6 @@
 /* A program that takes device memory in equal steps, and says how far it got:
 
-     alloc_steps ROUTE STEP_BYTES COUNT
+     alloc_steps ROUTE STEP_BYTES COUNT [DEVICE]
 
    prints "granted N refused M first_error E total T free F", where total and free are
    what cuMemGetInfo says while everything granted is held. ROUTE is how it finds the
@@ -54,7 +54,7 @@ static bool give_back(const CUdeviceptr *held, size_t count)
     return all_freed;
 }
 
-static int run(size_t step_bytes, size_t count)
+static int run(size_t step_bytes, size_t count, int ordinal)
 {
     CUdevice device;
     CUcontext context;
@@ -62,7 +62,7 @@ static int run(size_t step_bytes, size_t count)
     size_t total_bytes;
     CUdeviceptr *held = calloc(count + 1, sizeof *held);
     if (held == NULL || driver.cuInit(0) != CUDA_SUCCESS ||
-        driver.cuDeviceGet(&device, 0) != CUDA_SUCCESS ||
+        driver.cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
         driver.cuCtxCreate_v2(&context, 0, device) != CUDA_SUCCESS)
         return EXIT_FAILURE;
 
@@ -81,13 +81,14 @@ static int run(size_t step_bytes, size_t count)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fputs("usage: alloc_steps ROUTE STEP_BYTES COUNT\n", stderr);
+    if (argc != 4 && argc != 5) {
+        fputs("usage: alloc_steps ROUTE STEP_BYTES COUNT [DEVICE]\n", stderr);
         return 2;
     }
     if (!resolve(argv[1])) {
         fprintf(stderr, "alloc_steps: no driver by %s\n", argv[1]);
         return 2;
     }
-    return run(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+    return run(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
+               argc == 5 ? atoi(argv[4]) : 0);
 }

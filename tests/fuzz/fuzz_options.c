@@ -25,7 +25,12 @@ static void check_request(const struct policy_ceiling_request *request,
 static void check_value(const struct policy_options *options, enum policy_option_id id)
 {
     if (id == POLICY_OPTION_device_mem)
-        check_request(&options->device_mem, 1);
+        for (unsigned device = 0; device <= POLICY_CEILINGS_DEVICES; device++)
+            check_request(policy_ceilings_of(&options->device_mem, device), 1);
+    else if (id == POLICY_OPTION_pinned_mem)
+        check_request(&options->pinned_mem, 1);
+    else if (id == POLICY_OPTION_heap_mem)
+        check_request(&options->heap_mem, 1);
     else if (id == POLICY_OPTION_retain)
         check_request(&options->retain, 0);
     else if (id == POLICY_OPTION_headroom)
@@ -57,8 +62,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
-    for (enum policy_option_id id = 0; id < POLICY_OPTION_COUNT; id++)
+    for (enum policy_option_id id = 0; id < POLICY_OPTION_COUNT; id++) {
+        char reason[POLICY_OPTIONS_REASON_BYTES];
         set_twice(id, text);
+        policy_options_explain(&policy_option_rows[id], text, reason);
+        must(reason[0] != '\0' && strlen(reason) < sizeof reason);
+    }
     (void)policy_options_unknown(text);
     (void)policy_options_nearest(text);
     free(text);

@@ -31,16 +31,10 @@ enum {
 #define BUDGET_OPTION   "--budget"
 #define HEADROOM_OPTION "--headroom"
 
-/* The devices named by one option. */
-struct devices {
-    struct admit_device list[ADMIT_DEVICES_MAX];
-    size_t count;
-};
-
 /* The command line. */
 struct request {
     const char *budget_text, *headroom_text; /* NULL: not given */
-    struct devices limits, selected;
+    struct admit_devices limits, selected;
     uint64_t resident_bytes, largest_block_bytes;
     bool pool_grows, json, help;
     bool is_malformed; /* some value is, which was said */
@@ -57,16 +51,18 @@ static void print_help(void)
          "resident together and add up; of several devices the fullest counts.\n"
          "\n"
          "Options:\n"
-         "  --budget device|none|SIZE|N%\n"
-         "      what may be used (default: TIDEMARK_DEVICE_MEM, else device); no report\n"
-         "      is read for none, nor for device or N% where no limit is known\n"
+         "  --budget device|none|SIZE|N%|LIST\n"
+         "      what may be used (default: TIDEMARK_DEVICE_MEM, else device); a LIST is\n"
+         "      by device as 0=8GiB,1=50%,*=none; no report is read for none, nor for\n"
+         "      device or N% where no limit is known\n"
          "  --headroom F\n"
          "      fraction of each device kept free (default: TIDEMARK_HEADROOM, else\n"
          "      0.15)\n"
          "  --device-limit N=BYTES\n"
          "      what device N has; the least counts, and 0 adds no cap\n"
          "  --device N\n"
-         "      only the limits of devices so named count (default: all)\n"
+         "      only devices so named count (default: all that have a limit, else all\n"
+         "      in the LIST)\n"
          "  --resident BYTES\n"
          "      what is on the device already; given again, it may only rise\n"
          "  --largest-block BYTES\n"
@@ -83,63 +79,22 @@ static void print_help(void)
 }
 
 static void malformed(struct request *request, const char *option, const char *text,
-                      const char *rule)
+                      const char *reason)
 {
-    say("%s=%s: must be %s", option, text, rule);
+    say("%s=%s: %s", option, text, reason);
     request->is_malformed = true;
-}
-
-/* Reads the device at *text and moves *text past it. */
-static bool read_index(const char **text, uint64_t *index)
-{
-    size_t length = strspn(*text, "0123456789");
-
-    /* No host has devices of more digits, and none of these wraps. */
-    if (length == 0 || length > 4)
-        return false;
-    *index = strtoul(*text, NULL, 10);
-    *text += length;
-    return true;
-}
-
-static const struct admit_device *find_device(const struct devices *devices,
-                                              uint64_t index)
-{
-    for (size_t i = 0; i < devices->count; i++)
-        if (devices->list[i].index == index)
-            return &devices->list[i];
-    return NULL;
-}
-
-static bool add_device(struct devices *devices, struct admit_device device)
-{
-    if (devices->count == ADMIT_DEVICES_MAX || find_device(devices, device.index) != NULL)
-        return false;
-    devices->list[devices->count++] = device;
-    return true;
 }
 
 static void take_device_limit(struct request *request, const char *text)
 {
-    struct admit_device device;
-    const char *at = text;
-
-    if (!read_index(&at, &device.index) || *at++ != '=' ||
-        !policy_quantity_parse_bytes(at, &device.limit_bytes) ||
-        !add_device(&request->limits, device))
-        malformed(request, "--device-limit", text,
-                  "N=BYTES, for each device once and for at most 64");
+    if (!admit_devices_add_limit(&request->limits, text))
+        malformed(request, "--device-limit", text, ADMIT_DEVICE_LIMIT_RULE);
 }
 
 static void take_device(struct request *request, const char *text)
 {
-    struct admit_device device = {.limit_bytes = 0};
-    const char *at = text;
-
-    if (!read_index(&at, &device.index) || *at != '\0' ||
-        !add_device(&request->selected, device))
-        malformed(request, "--device", text,
-                  "a device's number, each once and at most 64");
+    if (!admit_devices_add(&request->selected, text))
+        malformed(request, "--device", text, ADMIT_DEVICE_RULE);
 }
 
 static void take_resident(struct request *request, const char *text)
@@ -147,16 +102,16 @@ static void take_resident(struct request *request, const char *text)
     uint64_t bytes;
 
     if (!policy_quantity_parse_bytes(text, &bytes))
-        malformed(request, "--resident", text, "a size");
+        malformed(request, "--resident", text, "must be a size");
     else if (!policy_admit_refine(&request->resident_bytes, bytes))
         malformed(request, "--resident", text,
-                  "at least what was given before: a refinement only raises it");
+                  "must be at least what was given before: a refinement only raises it");
 }
 
 static void take_largest_block(struct request *request, const char *text)
 {
     if (!policy_quantity_parse_bytes(text, &request->largest_block_bytes))
-        malformed(request, "--largest-block", text, "a size");
+        malformed(request, "--largest-block", text, "must be a size");
 }
 
 static void take(struct request *request, int answer)
@@ -248,31 +203,16 @@ static const char *look_up_text(void *context, const char *name)
 static void complain(void *context, const struct policy_option_row *row, const char *text)
 {
     struct request *request = context;
+    char reason[POLICY_OPTIONS_REASON_BYTES];
 
+    policy_options_explain(row, text, reason);
     if (text == request->budget_text)
-        malformed(request, BUDGET_OPTION, text, row->rule);
+        malformed(request, BUDGET_OPTION, text, reason);
     else if (text == request->headroom_text)
-        malformed(request, HEADROOM_OPTION, text, row->rule);
+        malformed(request, HEADROOM_OPTION, text, reason);
     else
         environment_complain(row, text);
     request->is_malformed = true;
-}
-
-/* The devices that count, each with its limit. */
-static void list_devices(const struct request *request, struct admit_question *question)
-{
-    const struct devices *devices =
-        request->selected.count > 0 ? &request->selected : &request->limits;
-
-    for (size_t i = 0; i < devices->count; i++) {
-        uint64_t index = devices->list[i].index;
-        const struct admit_device *limit = find_device(&request->limits, index);
-        question->devices[i] = (struct admit_device){
-            .index = index,
-            .limit_bytes = limit != NULL ? limit->limit_bytes : 0,
-        };
-    }
-    question->device_count = devices->count;
 }
 
 /* Every value, or false when one is malformed, which has then been said. */
@@ -288,27 +228,11 @@ static bool ask(struct request *request, struct admit_question *question)
     admit_ask(question, &options, values,
               request->budget_text != NULL ? BUDGET_OPTION : NULL,
               request->headroom_text != NULL ? HEADROOM_OPTION : NULL);
-    list_devices(request, question);
+    admit_ask_devices(question, &request->selected, &request->limits);
     question->resident_bytes = request->resident_bytes;
     question->largest_block_bytes = request->largest_block_bytes;
     question->pool_grows = request->pool_grows;
     return true;
-}
-
-/* Whoever named a size should know that it is not the one in force. */
-static void warn_of_cap(const struct admit_question *question,
-                        const struct admit_answer *answer)
-{
-    const struct policy_ceiling *ceiling = admit_ceiling(answer);
-    char requested[POLICY_QUANTITY_TEXT_BYTES], effective[POLICY_QUANTITY_TEXT_BYTES];
-
-    if (ceiling->source != POLICY_CEILING_FROM_CAP)
-        return;
-    policy_quantity_print(ceiling->requested_bytes, requested);
-    policy_quantity_print(ceiling->bytes, effective);
-    say("%s=%s: %s is capped to %s, what headroom leaves of device %u",
-        question->budget.name, question->budget.text, requested, effective,
-        (unsigned)question->devices[answer->least].index);
 }
 
 int verb_admit(int argc, char **argv)
@@ -329,7 +253,7 @@ int verb_admit(int argc, char **argv)
     question.path_count = (size_t)(argc - optind);
     enum verb_exit end = admit_decide(&question, &answer);
     if (end != VERB_USAGE) {
-        warn_of_cap(&question, &answer);
+        admit_warn_of_cap(&question, &answer);
         admit_print(stdout, request.json ? admit_json_put : admit_text_put, &question,
                     &answer);
     }

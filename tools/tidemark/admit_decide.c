@@ -30,10 +30,41 @@ void admit_ask(struct admit_question *question, const struct policy_options *opt
                            budget_option),
         .headroom = value_of(&values[POLICY_OPTION_headroom], POLICY_OPTION_headroom,
                              headroom_option),
-        .request = options->device_mem,
+        .requests = options->device_mem,
         .fraction = options->headroom,
         .largest_block_bytes = UINT64_MAX,
     };
+}
+
+static void add_device(struct admit_question *question, uint64_t index,
+                       const struct admit_devices *limits)
+{
+    const struct admit_device *limit = admit_devices_find(limits, index);
+    question->devices[question->device_count++] = (struct admit_device){
+        .index = index,
+        .limit_bytes = limit != NULL ? limit->limit_bytes : 0,
+    };
+}
+
+void admit_ask_devices(struct admit_question *question,
+                       const struct admit_devices *selected,
+                       const struct admit_devices *limits)
+{
+    const struct admit_devices *devices = selected->count > 0 ? selected : limits;
+
+    for (size_t i = 0; i < devices->count; i++)
+        add_device(question, devices->list[i].index, limits);
+    for (unsigned i = 0; devices->count == 0 && i < POLICY_CEILINGS_DEVICES; i++)
+        if (question->requests.named >> i & 1)
+            add_device(question, i, limits);
+}
+
+static const struct policy_ceiling_request *
+request_on(const struct admit_question *question, size_t device)
+{
+    return question->device_count > 0
+               ? policy_ceilings_of(&question->requests, question->devices[device].index)
+               : &question->requests.others;
 }
 
 /* Without a device the request alone decides. */
@@ -42,8 +73,9 @@ static void resolve(const struct admit_question *question, struct admit_answer *
     size_t count = question->device_count > 0 ? question->device_count : 1;
 
     for (size_t i = 0; i < count; i++)
-        answer->ceilings[i] = policy_ceiling_resolve(
-            &question->request, question->fraction, question->devices[i].limit_bytes);
+        answer->ceilings[i] =
+            policy_ceiling_resolve(request_on(question, i), question->fraction,
+                                   question->devices[i].limit_bytes);
     answer->least = policy_admit_least(answer->ceilings, count);
 }
 
@@ -171,6 +203,19 @@ enum verb_exit admit_decide(const struct admit_question *question,
     find_most(question, answer, devices);
     answer->verdict = judge(question, answer);
     return answer->verdict.kind == POLICY_ADMITTED ? VERB_DONE : VERB_REFUSED;
+}
+
+const struct policy_ceiling_request *admit_request(const struct admit_question *question,
+                                                   const struct admit_answer *answer)
+{
+    return request_on(question, answer->least);
+}
+
+bool admit_is_blind(const struct admit_question *question,
+                    const struct admit_answer *answer)
+{
+    return admit_ceiling(answer)->source == POLICY_CEILING_UNBUDGETED &&
+           admit_request(question, answer)->kind != POLICY_CEILING_NONE;
 }
 
 const struct policy_ceiling *admit_ceiling(const struct admit_answer *answer)

@@ -9,10 +9,9 @@
 
 #include "policy/admit.h"
 #include "policy/options.h"
+#include "tools/tidemark/admit_devices.h"
 #include "tools/tidemark/admit_report.h"
 #include "tools/tidemark/verb.h"
-
-enum { ADMIT_DEVICES_MAX = 64 }; /* more than one host has */
 
 enum admit_origin { ADMIT_FROM_DEFAULT, ADMIT_FROM_ENVIRONMENT, ADMIT_FROM_OPTION };
 
@@ -23,16 +22,11 @@ struct admit_value {
     enum admit_origin origin;
 };
 
-struct admit_device {
-    uint64_t index;
-    uint64_t limit_bytes; /* 0: none is known, which adds no cap */
-};
-
 /* All zero but for what admit_ask sets: no device, nothing resident. */
 struct admit_question {
     struct admit_value budget, headroom;
-    struct policy_ceiling_request request; /* of budget.text */
-    struct policy_fraction fraction;       /* of headroom.text */
+    struct policy_ceilings requests; /* of budget.text */
+    struct policy_fraction fraction; /* of headroom.text */
     struct admit_device devices[ADMIT_DEVICES_MAX];
     size_t device_count;
     uint64_t resident_bytes;
@@ -59,12 +53,24 @@ void admit_ask(struct admit_question *question, const struct policy_options *opt
                const struct policy_option_value values[POLICY_OPTION_COUNT],
                const char *budget_option, const char *headroom_option);
 
+/* The devices that count: those selected, else those that have a limit, else those of which the
+   budget names one. */
+void admit_ask_devices(struct admit_question *question,
+                       const struct admit_devices *selected,
+                       const struct admit_devices *limits);
+
+/* Whether nothing could be checked, since the budget depends on a limit and none is known. */
+bool admit_is_blind(const struct admit_question *question,
+                    const struct admit_answer *answer);
+
 /* VERB_DONE when the programs may start, VERB_REFUSED, or VERB_USAGE when a report was
    malformed, which has been said; then the answer is incomplete. */
 enum verb_exit admit_decide(const struct admit_question *question,
                             struct admit_answer *answer);
 
-/* The ceiling in force. */
+/* What was requested on the device of the ceiling in force, and that ceiling. */
+const struct policy_ceiling_request *admit_request(const struct admit_question *question,
+                                                   const struct admit_answer *answer);
 const struct policy_ceiling *admit_ceiling(const struct admit_answer *answer);
 
 /* Whether what is resident and reserved has a sum that can be represented, and the sum. */

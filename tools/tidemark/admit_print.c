@@ -1,5 +1,7 @@
 #include "tools/tidemark/admit_print.h"
 
+#include "tools/tidemark/say.h"
+
 enum { PART_BYTES = 512 }; /* handed to the stream at once */
 
 /* A pool_text sink. */
@@ -16,4 +18,19 @@ void admit_print(FILE *stream, admit_put put, const struct admit_question *quest
 
     put(&text, question, answer);
     pool_text_flush(&text);
+}
+
+void admit_warn_of_cap(const struct admit_question *question,
+                       const struct admit_answer *answer)
+{
+    const struct policy_ceiling *ceiling = admit_ceiling(answer);
+    char requested[POLICY_QUANTITY_TEXT_BYTES], effective[POLICY_QUANTITY_TEXT_BYTES];
+
+    if (ceiling->source != POLICY_CEILING_FROM_CAP)
+        return;
+    policy_quantity_print(ceiling->requested_bytes, requested);
+    policy_quantity_print(ceiling->bytes, effective);
+    say("%s=%s: %s is capped to %s, what headroom leaves of device %u",
+        question->budget.name, question->budget.text, requested, effective,
+        (unsigned)question->devices[answer->least].index);
 }

@@ -63,11 +63,13 @@ static void put_outcome(struct pool_text *text, const struct admit_question *que
 }
 
 static void put_requested(struct pool_text *text, const struct admit_question *question,
-                          const struct policy_ceiling *ceiling)
+                          const struct admit_answer *answer)
 {
+    const struct policy_ceiling *ceiling = admit_ceiling(answer);
+
     put_label(text, "requested");
     if (ceiling->source == POLICY_CEILING_UNBUDGETED) {
-        pool_text_put(text, question->request.kind == POLICY_CEILING_NONE
+        pool_text_put(text, !admit_is_blind(question, answer)
                                 ? "no budget, "
                                 : "what the device has, and no limit is known, ");
     } else {
@@ -86,19 +88,33 @@ static void put_device_label(struct pool_text *text, uint64_t index)
     put_label(text, label);
 }
 
+/* Where devices have budgets of their own, each has its own ceiling. */
+static void put_own_ceiling(struct pool_text *text, const struct admit_question *question,
+                            const struct policy_ceiling *ceiling)
+{
+    if (question->requests.named == 0)
+        return;
+    pool_text_put(text, ", ceiling ");
+    if (ceiling->source == POLICY_CEILING_UNBUDGETED)
+        pool_text_put(text, "none");
+    else
+        pool_text_put_bytes(text, ceiling->bytes);
+}
+
 static void put_devices(struct pool_text *text, const struct admit_question *question,
                         const struct admit_answer *answer)
 {
     for (size_t i = 0; i < question->device_count; i++) {
         put_device_label(text, question->devices[i].index);
         if (question->devices[i].limit_bytes == 0) {
-            pool_text_put(text, "no limit is known, no cap\n");
-            continue;
+            pool_text_put(text, "no limit is known, no cap");
+        } else {
+            pool_text_put(text, "limit ");
+            pool_text_put_bytes(text, question->devices[i].limit_bytes);
+            pool_text_put(text, ", headroom ");
+            pool_text_put_bytes(text, answer->ceilings[i].headroom_bytes);
         }
-        pool_text_put(text, "limit ");
-        pool_text_put_bytes(text, question->devices[i].limit_bytes);
-        pool_text_put(text, ", headroom ");
-        pool_text_put_bytes(text, answer->ceilings[i].headroom_bytes);
+        put_own_ceiling(text, question, &answer->ceilings[i]);
         pool_text_put(text, "\n");
     }
 }
@@ -230,7 +246,7 @@ void admit_text_put(struct pool_text *text, const struct admit_question *questio
                     const struct admit_answer *answer)
 {
     put_outcome(text, question, answer);
-    put_requested(text, question, admit_ceiling(answer));
+    put_requested(text, question, answer);
     put_label(text, "headroom");
     put_value(text, &question->headroom);
     pool_text_put(text, "\n");

@@ -38,7 +38,10 @@ const char *environment_lookup(void *context, const char *name)
 
 void environment_complain(const struct policy_option_row *row, const char *text)
 {
-    say("%s=%s: must be %s", row->environment, text, row->rule);
+    char reason[POLICY_OPTIONS_REASON_BYTES];
+
+    policy_options_explain(row, text, reason);
+    say("%s=%s: %s", row->environment, text, reason);
 }
 
 /* Without memory for a variable there is none for a program either. */

@@ -58,7 +58,8 @@ bool install_find_simulation(const char *library, char path[PATH_MAX])
 
     strcpy(folder, library);
     keep_folder(folder);
-    if (find_beside(folder, "tidemark/simcuda", path) || find_beside(folder, "simcuda", path))
+    if (find_beside(folder, "tidemark/simcuda", path) ||
+        find_beside(folder, "simcuda", path))
         return true;
     say("--sim: no simulated driver: %s/simcuda: %s", folder, strerror(errno));
     return false;

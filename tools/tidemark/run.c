@@ -29,18 +29,20 @@
 enum {
     ANSWER_HELP = 256,
     ANSWER_ADMIT,
+    ANSWER_DEVICE_LIMIT,
     ANSWER_EXPECT,
     ANSWER_STRICT,
     ANSWER_SIM,
     ANSWER_ROW,
 };
 
-enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 5 };
+enum { LONG_OPTION_COUNT = POLICY_OPTION_COUNT + 6 };
 
 struct request {
     struct launch launch;
     const char **reports; /* of --admit; room for every argument */
     size_t report_count;
+    struct admit_devices limits;      /* of --device-limit */
     struct expectation *expectations; /* of --expect; as many */
     size_t expectation_count;
     bool help;
@@ -65,6 +67,8 @@ static void print_help(void)
          "      exit 3 unless the program that a compiler's report describes fits under "
          "the\n"
          "      ceiling; given again, the programs are resident together\n"
+         "  --device-limit N=BYTES\n"
+         "      for --admit: what device N has; the least counts, and 0 adds no cap\n"
          "  --expect COUNTER<=N\n"
          "      exit 4, and say the value, unless a counter of the report is as wanted "
          "when\n"
@@ -93,11 +97,21 @@ static void list_options(struct option options[LONG_OPTION_COUNT + 1])
             options[count++] = (struct option){
                 policy_option_rows[i].flag, required_argument, NULL, ANSWER_ROW + (int)i};
     options[count++] = (struct option){"admit", required_argument, NULL, ANSWER_ADMIT};
+    options[count++] =
+        (struct option){"device-limit", required_argument, NULL, ANSWER_DEVICE_LIMIT};
     options[count++] = (struct option){"expect", required_argument, NULL, ANSWER_EXPECT};
     options[count++] = (struct option){"strict", no_argument, NULL, ANSWER_STRICT};
     options[count++] = (struct option){"sim", no_argument, NULL, ANSWER_SIM};
     options[count++] = (struct option){"help", no_argument, NULL, ANSWER_HELP};
     options[count] = (struct option){0};
+}
+
+static void add_limit(struct request *request, const char *text)
+{
+    if (admit_devices_add_limit(&request->limits, text))
+        return;
+    say("--device-limit=%s: %s", text, ADMIT_DEVICE_LIMIT_RULE);
+    request->is_malformed = true;
 }
 
 static void add_expectation(struct request *request, const char *text)
@@ -125,6 +139,8 @@ static bool read_command_line(int argc, char **argv, struct request *request)
             request->help = true;
         else if (answer == ANSWER_ADMIT)
             request->reports[request->report_count++] = optarg;
+        else if (answer == ANSWER_DEVICE_LIMIT)
+            add_limit(request, optarg);
         else if (answer == ANSWER_EXPECT)
             add_expectation(request, optarg);
         else if (answer == ANSWER_STRICT)
@@ -158,9 +174,11 @@ static const char *look_up_text(void *context, const char *name)
 static void complain(void *context, const struct policy_option_row *row, const char *text)
 {
     struct request *request = context;
+    char reason[POLICY_OPTIONS_REASON_BYTES];
 
+    policy_options_explain(row, text, reason);
     if (request->launch.option_texts[row - policy_option_rows] != NULL)
-        say("--%s=%s: must be %s", row->flag, text, row->rule);
+        say("--%s=%s: %s", row->flag, text, reason);
     else
         environment_complain(row, text);
     request->is_malformed = true;
@@ -171,6 +189,18 @@ static const char *option_given(const struct request *request, enum policy_optio
                                 const char *name)
 {
     return request->launch.option_texts[id] != NULL ? name : NULL;
+}
+
+/* What could not be checked is not admitted in silence. */
+static void say_what_was_checked(const struct admit_question *question,
+                                 const struct admit_answer *answer)
+{
+    if (admit_is_blind(question, answer))
+        say("--admit: nothing was checked, since no device's limit is known and %s=%s "
+            "depends on it; give --device-limit N=BYTES, or a size as --device-mem",
+            question->budget.name, question->budget.text);
+    else
+        admit_warn_of_cap(question, answer);
 }
 
 /* --admit: whether the programs that the reports describe fit. */
@@ -186,7 +216,10 @@ static enum verb_exit admit_programs(const struct request *request,
               option_given(request, POLICY_OPTION_headroom, "--headroom"));
     question.paths = request->reports;
     question.path_count = request->report_count;
+    admit_ask_devices(&question, &(struct admit_devices){.count = 0}, &request->limits);
     enum verb_exit end = admit_decide(&question, &answer);
+    if (end != VERB_USAGE)
+        say_what_was_checked(&question, &answer);
     if (end == VERB_REFUSED)
         admit_print(stderr, admit_text_put, &question, &answer);
     admit_answer_free(&question, &answer);
@@ -200,6 +233,10 @@ static enum verb_exit check_values(struct request *request)
     struct policy_option_value values[POLICY_OPTION_COUNT];
 
     policy_options_read(&options, values, look_up_text, complain, request, NULL);
+    if (request->limits.count > 0 && request->report_count == 0) {
+        say("--device-limit: has no effect without --admit");
+        request->is_malformed = true;
+    }
     if (request->is_malformed)
         return VERB_USAGE;
     environment_warn_unknown();
