@@ -101,13 +101,14 @@ static bool leads_to_us(const struct question *question, const struct place *pla
     return shim_elf_next_is_ours(place->base, question->name);
 }
 
-/* Ours where the driver's would be found without us, else what would: another library's
-   function of that name, or none. A caller behind us may have the driver in a scope of its own,
-   which cannot be searched from here: there it is taken to be. */
+/* Ours where the driver's would be found without us, or that itself where we are off; else what
+   would be found: another library's function of that name, or none. A caller behind us may have
+   the driver in a scope of its own, which cannot be searched from here: there it is taken to
+   be. */
 static struct shim_loader_answer pick_in_scope(const struct question *question, int hook,
-                                               const struct shim_driver *driver,
-                                               void *otherwise)
+                                               bool enabled, void *otherwise)
 {
+    const struct shim_driver *driver = enabled ? shim_driver_pin() : shim_driver_get();
     void *real = driver ? shim_function_pointer(driver->real[hook]) : NULL;
     if (real && question->handle != RTLD_NEXT &&
         shim_driver_contains(driver, question->caller))
@@ -119,18 +120,21 @@ static struct shim_loader_answer pick_in_scope(const struct question *question, 
     void *found = ask(question, RTLD_NEXT);
     bool may_have_its_own = question->handle == RTLD_DEFAULT && !place.is_before_us;
     if (real && (found == real || (!found && may_have_its_own)))
-        found = shim_function_pointer(shim_hooks[hook].function);
+        found = enabled ? shim_function_pointer(shim_hooks[hook].function) : real;
     return answer(found);
 }
 
 static struct shim_loader_answer pick(const struct question *question, void *otherwise)
 {
     int hook = shim_hook_named(question->name);
-    if (hook < 0 || !shim_settings()->options.enabled || !shim_libc.dlsym)
+    if (hook < 0 || !shim_libc.dlsym)
+        return jump(otherwise);
+    bool enabled = shim_settings()->options.enabled;
+    if (searches_scope(question->handle))
+        return pick_in_scope(question, hook, enabled, otherwise);
+    if (!enabled)
         return jump(otherwise);
     const struct shim_driver *driver = shim_driver_pin();
-    if (searches_scope(question->handle))
-        return pick_in_scope(question, hook, driver, otherwise);
     void *found = ask(question, question->handle);
     if (!found || !driver || shim_driver_contains(driver, question->caller))
         return answer(found);
@@ -180,7 +184,7 @@ struct shim_loader_answer shim_loader_pick_dlclose(void *handle, const char *unu
     (void)handle;
     (void)unused;
     (void)caller;
-    if (shim_driver_is_met() && shim_settings()->options.enabled)
+    if (shim_driver_is_met())
         (void)shim_driver_pin();
     return jump(following(&next.dlclose, "dlclose"));
 }

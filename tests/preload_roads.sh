@@ -27,12 +27,13 @@ outcome() {
     printf '%s [status %s]' "$text" "$status"
 }
 
-# same WHAT COMMAND...: plain and preloaded agree.
+# same WHAT COMMAND...: plain, preloaded and preloaded but off agree.
 same() {
     what=$1
     shift
     plain=$(outcome "$@")
     expect_same "$what" "$plain" "$(outcome env LD_PRELOAD="$library" "$@")"
+    expect_same "$what, TIDEMARK=off" "$plain" "$(outcome env LD_PRELOAD="$library" TIDEMARK=off "$@")"
 }
 
 # limited WHAT CLIENT... ROUTE: with room for three of five steps. The client is alloc_steps.
