@@ -5,8 +5,7 @@
 #include <stdatomic.h>
 
 #include "shim/driver_observe.h"
-#include "shim/guard.h"
-#include "shim/init.h"
+#include "shim/hook.h"
 
 /* Memory order
    [A] active counts up before the driver begins a capture and down after it was ended; it is a
@@ -137,13 +136,12 @@ CUresult cuStreamBeginCapture(CUstream stream)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamBeginCapture)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamBeginCapture(stream);
     struct capture capture = begin(driver, stream, false);
     CUresult result = driver->call.cuStreamBeginCapture(stream);
     begun(&capture, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamBeginCapture_ptsz(CUstream stream)
@@ -151,13 +149,12 @@ CUresult cuStreamBeginCapture_ptsz(CUstream stream)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamBeginCapture_ptsz)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamBeginCapture_ptsz(stream);
     struct capture capture = begin(driver, stream, true);
     CUresult result = driver->call.cuStreamBeginCapture_ptsz(stream);
     begun(&capture, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
@@ -165,13 +162,12 @@ CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamBeginCapture_v2)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamBeginCapture_v2(stream, mode);
     struct capture capture = begin(driver, stream, false);
     CUresult result = driver->call.cuStreamBeginCapture_v2(stream, mode);
     begun(&capture, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
@@ -179,13 +175,12 @@ CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamBeginCapture_v2_ptsz)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamBeginCapture_v2_ptsz(stream, mode);
     struct capture capture = begin(driver, stream, true);
     CUresult result = driver->call.cuStreamBeginCapture_v2_ptsz(stream, mode);
     begun(&capture, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
@@ -196,15 +191,14 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamBeginCaptureToGraph)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamBeginCaptureToGraph(stream, graph, after, edges,
                                                         after_count, mode);
     struct capture capture = begin(driver, stream, false);
     CUresult result = driver->call.cuStreamBeginCaptureToGraph(stream, graph, after,
                                                                edges, after_count, mode);
     begun(&capture, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
@@ -215,15 +209,14 @@ CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream stream, CUgraph graph,
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamBeginCaptureToGraph_ptsz)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamBeginCaptureToGraph_ptsz(stream, graph, after, edges,
                                                              after_count, mode);
     struct capture capture = begin(driver, stream, true);
     CUresult result = driver->call.cuStreamBeginCaptureToGraph_ptsz(
         stream, graph, after, edges, after_count, mode);
     begun(&capture, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
@@ -231,15 +224,14 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamEndCapture)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamEndCapture(stream, graph);
     struct capture capture = capture_of(stream, false);
     uint64_t stamp = shim_observe_stamp();
     CUresult result = driver->call.cuStreamEndCapture(stream, graph);
     if (has_ended(driver->call.cuStreamIsCapturing, stream, result))
         end(&capture, stamp);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
@@ -247,15 +239,14 @@ CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph *graph)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamEndCapture_ptsz)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamEndCapture_ptsz(stream, graph);
     struct capture capture = capture_of(stream, true);
     uint64_t stamp = shim_observe_stamp();
     CUresult result = driver->call.cuStreamEndCapture_ptsz(stream, graph);
     if (has_ended(driver->call.cuStreamIsCapturing_ptsz, stream, result))
         end(&capture, stamp);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 /* With its stream a capture ends, and nobody will say so again. */
@@ -271,13 +262,12 @@ CUresult cuStreamDestroy(CUstream stream)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamDestroy)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamDestroy(stream);
     uint64_t stamp = shim_observe_stamp();
     CUresult result = driver->call.cuStreamDestroy(stream);
     end_with_stream(stream, stamp, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream)
@@ -285,13 +275,12 @@ CUresult cuStreamDestroy_v2(CUstream stream)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuStreamDestroy_v2)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuStreamDestroy_v2(stream);
     uint64_t stamp = shim_observe_stamp();
     CUresult result = driver->call.cuStreamDestroy_v2(stream);
     end_with_stream(stream, stamp, result);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 void shim_capture_report(struct pool_stats *stats)

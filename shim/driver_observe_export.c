@@ -5,8 +5,7 @@
 #include <stdatomic.h>
 
 #include "shim/driver_observe.h"
-#include "shim/guard.h"
-#include "shim/init.h"
+#include "shim/hook.h"
 
 /* Memory order: count is a figure, and `some` says whether a look at the table is worth its
    lock; who frees an allocation has heard of its export from whoever exported it. */
@@ -77,13 +76,12 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuIpcGetMemHandle)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuIpcGetMemHandle(handle, address);
     CUresult result = driver->call.cuIpcGetMemHandle(handle, address);
     if (result == CUDA_SUCCESS)
         note(driver, address);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t bytes,
@@ -93,15 +91,14 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuMemGetHandleForAddressRange)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuMemGetHandleForAddressRange(handle, address, bytes, type,
                                                           flags);
     CUresult result =
         driver->call.cuMemGetHandleForAddressRange(handle, address, bytes, type, flags);
     if (result == CUDA_SUCCESS)
         note(driver, address);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 /* Tokens let another device's driver map the allocation. */
@@ -111,13 +108,12 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuPointerGetAttribute)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuPointerGetAttribute(value, attribute, address);
     CUresult result = driver->call.cuPointerGetAttribute(value, attribute, address);
     if (result == CUDA_SUCCESS && attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
         note(driver, address);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 static bool asks_for_tokens(const CUpointer_attribute *attributes, unsigned how_many)
@@ -134,14 +130,13 @@ CUresult cuPointerGetAttributes(unsigned how_many, CUpointer_attribute *attribut
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuPointerGetAttributes)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuPointerGetAttributes(how_many, attributes, values, address);
     CUresult result =
         driver->call.cuPointerGetAttributes(how_many, attributes, values, address);
     if (result == CUDA_SUCCESS && asks_for_tokens(attributes, how_many))
         note(driver, address);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 /* Nobody else has the allocation then, but copies that touch it behave differently, and the next
@@ -153,13 +148,12 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuPointerSetAttribute)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuPointerSetAttribute(value, attribute, address);
     CUresult result = driver->call.cuPointerSetAttribute(value, attribute, address);
     if (result == CUDA_SUCCESS && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         note(driver, address);
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuMemExportToShareableHandle(void *shareable,
@@ -170,14 +164,13 @@ CUresult cuMemExportToShareableHandle(void *shareable,
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuMemExportToShareableHandle)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuMemExportToShareableHandle(shareable, handle, type, flags);
     CUresult result =
         driver->call.cuMemExportToShareableHandle(shareable, handle, type, flags);
     if (result == CUDA_SUCCESS)
         count_one();
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareable, CUdeviceptr address)
@@ -185,13 +178,12 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareable, CUdeviceptr a
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuMemPoolExportPointer)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuMemPoolExportPointer(shareable, address);
     CUresult result = driver->call.cuMemPoolExportPointer(shareable, address);
     if (result == CUDA_SUCCESS)
         count_one();
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 CUresult cuMemPoolExportToShareableHandle(void *shareable, CUmemoryPool pool,
@@ -201,15 +193,14 @@ CUresult cuMemPoolExportToShareableHandle(void *shareable, CUmemoryPool pool,
     struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuMemPoolExportToShareableHandle)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (!shim_settings()->options.enabled || !shim_guard_enter())
+    if (!shim_hook_enter())
         return driver->call.cuMemPoolExportToShareableHandle(shareable, pool, type,
                                                              flags);
     CUresult result =
         driver->call.cuMemPoolExportToShareableHandle(shareable, pool, type, flags);
     if (result == CUDA_SUCCESS)
         count_one();
-    shim_guard_leave();
-    return shim_observe_result(driver, result);
+    return shim_hook_leave(driver, result);
 }
 
 void shim_export_report(struct pool_stats *stats)

@@ -23,6 +23,37 @@ done
 expect_same "an error of the call alone is not recorded" "1, sticky 0" "$(call cuMemFree_v2 1)"
 expect_same "an error of the program is not recorded" "709, sticky 0" "$(call cuMemFree_v2 709)"
 
+# observed ROUTE WHAT COUNTS: the same comes back as without the library, and the report has this.
+observed() {
+    export LD_LIBRARY_PATH="$build/simcuda"
+    plain=$("$build/tests/observed" "$1" "$2" 2>&1 || echo "exit $?")
+    expect_same "$2 by $1: results are the driver's" "$plain" \
+        "$(LD_PRELOAD="$build/libtidemark.so" TIDEMARK_REPORT="$expect_work/report" \
+            TIDEMARK_REPORT_FORMAT=json "$build/tests/observed" "$1" "$2" 2>&1 || echo "exit $?")"
+    expect_same "$2 by $1 is observed" "$3" \
+        "$(sed -n 's/^ *"observed": {\(.*\)},*$/\1/p' "$expect_work/report")"
+}
+counts() { # SYNCS CAPTURES OPEN EXPORTS STICKY
+    echo "\"context_syncs\": $1, \"captures\": $2, \"open_captures\": $3, \"exports\": $4, \"sticky_errors\": $5"
+}
+for route in dlsym gpa ptsz; do
+    observed $route whole "$(counts 0 2 0 0 0)"
+    observed $route open "$(counts 0 1 1 0 0)"
+    observed $route refused "$(counts 0 1 0 0 0)"
+    observed $route broken "$(counts 0 1 0 0 0)"
+    # A thread's own stream is another one in another thread.
+    observed $route elsewhere "$(counts 0 1 1 0 0)"
+    observed $route destroyed "$(counts 0 1 0 0 0)"
+    observed $route context-ended "$(counts 0 1 0 0 0)"
+    observed $route waits "$(counts 2 1 1 0 0)"
+    observed $route exports "$(counts 0 0 0 2 0)"
+    # Four calls follow the allocation.
+    export SIMCUDA_STICKY=cuMemAlloc_v2:1
+    observed $route exports "$(counts 0 0 0 0 4)"
+    unset SIMCUDA_STICKY
+done
+unset LD_LIBRARY_PATH
+
 # look_up LAUNCHER... [NAME=VALUE]...: two look-ups of a form that came later, and one of a known one.
 look_up() {
     env "$@" "$build/tests/look_up" "$build/tests/echo/libcuda.so.1" \
