@@ -96,6 +96,20 @@ void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes)
     must(bytes <= held);
 }
 
+bool policy_ledger_try_refund(struct policy_ledger_account *account, uint64_t bytes)
+{
+    uint64_t held =
+        atomic_load_explicit(&account->charged_bytes, memory_order_relaxed); /* B */
+    /* Lock-free, as a charge is. */
+    do {
+        if (bytes > held)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &account->charged_bytes, &held, held - bytes, memory_order_release, /* A */
+        memory_order_relaxed));                                             /* B */
+    return true;
+}
+
 uint64_t policy_ledger_charged(const struct policy_ledger_account *account)
 {
     return atomic_load_explicit(&account->charged_bytes, memory_order_relaxed); /* B */

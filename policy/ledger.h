@@ -10,9 +10,11 @@
 #define POLICY_LEDGER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "policy/ceiling.h"
+#include "policy/checked.h"
 #include "policy/verdict.h"
 
 /* All fields start at 0. */
@@ -45,6 +47,10 @@ void policy_ledger_force(struct policy_ledger_account *account, uint64_t bytes);
 /* Takes `bytes`, charged before, off the account. More than is charged is a bug of ours
    and traps. */
 void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes);
+
+/* The same for a caller who may err: false, and nothing changed, for more than is charged. */
+POLICY_MUST_CHECK bool policy_ledger_try_refund(struct policy_ledger_account *account,
+                                                uint64_t bytes);
 
 /* Charged bytes, now. */
 uint64_t policy_ledger_charged(const struct policy_ledger_account *account);

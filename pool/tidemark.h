@@ -33,7 +33,9 @@ TIDEMARK_API const char *tidemark_version(void);
     RESULT(TIDEMARK_OVER_BUDGET, "over the budget")                                      \
     RESULT(TIDEMARK_NO_ROOM, "more than was planned")                                    \
     RESULT(TIDEMARK_OVERRUN, "an object was written past its end")                       \
-    RESULT(TIDEMARK_DEVICE_REFUSED, "a function of the device's refused")
+    RESULT(TIDEMARK_DEVICE_REFUSED, "a function of the device's refused")                \
+    RESULT(TIDEMARK_OVER_CAPACITY, "over the capacity")                                  \
+    RESULT(TIDEMARK_ADDRESS_BEYOND, "the address cannot be represented")
 
 enum tidemark_result {
 #define TIDEMARK_RESULT(name, text) name,
@@ -43,6 +45,112 @@ enum tidemark_result {
 
 /* The text of a result, a constant; "unknown" for a number that is none. Any thread. */
 TIDEMARK_API const char *tidemark_result_text(enum tidemark_result result);
+
+/* Decisions: whether memory may be taken, by the arithmetic that the library itself is held to.
+   It is exact, and a sum that 64 bits cannot hold is an answer of its own, never a small
+   number. Nothing here keeps anything, locks or calls anything: any thread may decide at any
+   time, a signal handler too. */
+
+/* What decided a ceiling. */
+enum tidemark_ceiling_source {
+    TIDEMARK_CEILING_REQUESTED, /* the request */
+    TIDEMARK_CEILING_CAPPED, /* what headroom leaves, which was less than the size requested */
+    TIDEMARK_CEILING_DEVICE, /* all that there is, less headroom, as was requested */
+    TIDEMARK_CEILING_NONE    /* nothing is limited */
+};
+
+struct tidemark_ceiling {
+    uint64_t bytes; /* the most that may be held, at least 1; UINT64_MAX: no limit */
+    uint64_t requested_bytes; /* 0: no limit */
+    uint64_t total_bytes;     /* as it was given */
+    uint64_t headroom_bytes;  /* kept free of it, rounded up */
+    enum tidemark_ceiling_source source;
+};
+
+/* max(1, min(requested, total - headroom)), where total_bytes is all that there is; 0: not known,
+   which caps nothing. `request` is what TIDEMARK_DEVICE_MEM may be, "device", "none", "8GiB",
+   "50%" of what headroom leaves, or a list, of which the entry of `device` counts; NULL: the
+   default, "device". `headroom` is a decimal fraction of at least 0 and below 1, as text, since
+   no double is 0.07; NULL: the default, "0.15". The headroom is taken off once.
+   MALFORMED: a text that breaks its rule, or no ceiling to write. */
+TIDEMARK_API enum tidemark_result tidemark_ceiling(const char *request,
+                                                   const char *headroom, unsigned device,
+                                                   uint64_t total_bytes,
+                                                   struct tidemark_ceiling *ceiling);
+
+/* Every number that a decision can be checked by. */
+struct tidemark_verdict {
+    uint64_t asked_bytes;
+    uint64_t reserved_bytes; /* what would be taken: asked_bytes rounded up */
+    uint64_t held_bytes;     /* what counted already at the moment of the decision */
+    uint64_t limit_bytes;
+    uint64_t short_bytes; /* what was missing; 0: nothing */
+};
+
+/* Whether held + bytes stay within the ceiling; a sum that equals it does.
+   OVER_BUDGET, TOO_LARGE: they do not. *verdict, which may be NULL, is written for these, too.
+   MALFORMED: no ceiling. */
+TIDEMARK_API enum tidemark_result tidemark_admit(const struct tidemark_ceiling *ceiling,
+                                                 uint64_t held_bytes, uint64_t bytes,
+                                                 struct tidemark_verdict *verdict);
+
+/* What a compiler says that one program takes of one device, by the names of
+   CompiledMemoryStats: peak_memory_in_bytes, argument_size_in_bytes, ... */
+struct tidemark_program {
+    uint64_t peak_bytes, argument_bytes, output_bytes, alias_bytes, temporary_bytes;
+};
+
+/* What has to be reserved for it: max(peak, argument + output - alias + temporary).
+   MALFORMED: a NULL, or aliases exceed the arguments or the outputs. TOO_LARGE. */
+TIDEMARK_API enum tidemark_result
+tidemark_reservation(const struct tidemark_program *program, uint64_t *bytes);
+
+/* What is charged against one ceiling, by any number of threads at once: of two that ask for
+   what one of them can have, exactly one gets it. Its bytes are all zero at first, and the
+   library's from then on. */
+struct tidemark_account {
+    uint64_t state[4];
+};
+
+/* Charges `bytes` if tidemark_admit would, on top of what is charged; the answers are its own. */
+TIDEMARK_API enum tidemark_result tidemark_charge(struct tidemark_account *account,
+                                                  const struct tidemark_ceiling *ceiling,
+                                                  uint64_t bytes,
+                                                  struct tidemark_verdict *verdict);
+
+/* Takes bytes off again. MALFORMED, and nothing changed: more than is charged, or no account. */
+TIDEMARK_API enum tidemark_result tidemark_refund(struct tidemark_account *account,
+                                                  uint64_t bytes);
+
+/* What is charged now; the most that was, and how many charges were refused. The pointers may be
+   NULL; a NULL account has nothing. */
+TIDEMARK_API uint64_t tidemark_charged(const struct tidemark_account *account,
+                                       uint64_t *peak_bytes, uint64_t *refusals);
+
+/* The least multiple of `alignment`, any number but 0, that is at least `value`.
+   MALFORMED: no alignment, or nowhere to write. TOO_LARGE: it would be above `maximum`. */
+TIDEMARK_API enum tidemark_result tidemark_align_up(uint64_t value, uint64_t alignment,
+                                                    uint64_t maximum, uint64_t *aligned);
+
+/* An address space. Its three limits are kept apart: what 64 bits can add up, what an address can
+   be, and what storage there is. */
+struct tidemark_space {
+    uint64_t base;            /* address of offset 0 */
+    uint64_t largest_address; /* the most that an address is, exclusive ends included */
+    uint64_t capacity_bytes;  /* of the storage; UINT64_MAX: not known */
+    uint64_t unit_bytes;      /* storage is taken in whole units; at least 1 */
+    uint64_t external_peak_bytes; /* the most that others were seen to hold of it */
+};
+
+/* Whether `bytes`, rounded up to `alignment`, can be had from the first offset at or after
+   `offset` of which the address is a multiple of `alignment`; *place is that offset.
+   TOO_LARGE, ADDRESS_BEYOND, OVER_CAPACITY: by the limit that it breaks, and *verdict, which may
+   be NULL, is written for these, too. MALFORMED: an alignment or unit of 0, or a NULL. */
+TIDEMARK_API enum tidemark_result tidemark_space_place(const struct tidemark_space *space,
+                                                       uint64_t offset, uint64_t bytes,
+                                                       uint64_t alignment,
+                                                       uint64_t *place,
+                                                       struct tidemark_verdict *verdict);
 
 /* Explicit binds. A bind is one round of work: objects are recorded in host memory, by any
    number of threads, shipped to the device in one upload, used there, and done with.

@@ -40,6 +40,19 @@ flags() {
 # shellcheck disable=SC2046
 build_and_run "pkg-config" cc -Werror -Wall -std=c99 -pedantic $(flags --cflags) "$expect_work/client.c" \
     -o "$expect_work/client" $(flags --libs) -Wl,-rpath,"$(dirname "$library")"
+decided='ceiling 212500
+admitted 131130
+over the budget: 131130 beside 131130 of 212500, short by 49760
+an argument that is never right
+charged 131130'
+for compiler in "cc -std=c99" c++; do
+    command -v "${compiler%% *}" >/dev/null || continue
+    # shellcheck disable=SC2046,SC2086
+    $compiler -Werror -Wall -Wextra -pedantic $(flags --cflags) "$(dirname "$0")/clients/admit.c" \
+        -o "$expect_work/admit" $(flags --libs) -Wl,-rpath,"$(dirname "$library")" >>"$expect_work/log" 2>&1 || true
+    expect_same "$compiler: a program decides by the library" "$decided" "$("$expect_work/admit" 2>&1)"
+    rm -f "$expect_work/admit"
+done
 expect_same "pkg-config knows the version" "$version" "tidemark $(flags --modversion)"
 if command -v c++ >/dev/null; then
     # shellcheck disable=SC2046

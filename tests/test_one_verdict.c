@@ -1,6 +1,6 @@
 /* Defends: whoever asks for a start, a size and an alignment gets the same answer at every
    entry: the checked arithmetic, a space, a plan, the charge of a run, the admission of a
-   report, and the growth of retained memory. */
+   report, what tidemark.h has of these, and the growth of retained memory. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "policy/space.h"
 #include "pool/rows.h"
 #include "pool/spans.h"
+#include "pool/tidemark.h"
 #include "tests/fake_source.h"
 #include "tests/placement_fixture.h"
 
@@ -96,6 +97,40 @@ static bool by_report(struct question asked)
     return policy_admit(&ceiling, asked.start, &reservation).kind == POLICY_ADMITTED;
 }
 
+/* The same questions asked by a program, through tidemark.h. */
+static bool by_program_charge(struct question asked)
+{
+    struct tidemark_account account = {{0}};
+    struct tidemark_ceiling ceiling = {.bytes = asked.maximum};
+    uint64_t aligned;
+    return tidemark_charge(&account, &ceiling, asked.start, NULL) == TIDEMARK_DONE &&
+           tidemark_align_up(asked.bytes, asked.alignment, UINT64_MAX, &aligned) ==
+               TIDEMARK_DONE &&
+           tidemark_charge(&account, &ceiling, aligned, NULL) == TIDEMARK_DONE;
+}
+
+static bool by_program_admission(struct question asked)
+{
+    struct tidemark_ceiling ceiling = {.bytes = asked.maximum};
+    uint64_t aligned;
+    return tidemark_align_up(asked.bytes, asked.alignment, UINT64_MAX, &aligned) ==
+               TIDEMARK_DONE &&
+           tidemark_admit(&ceiling, asked.start, aligned, NULL) == TIDEMARK_DONE;
+}
+
+static bool by_program_storage(struct question asked)
+{
+    struct tidemark_space space = {
+        .largest_address = UINT64_MAX,
+        .capacity_bytes = asked.maximum,
+        .unit_bytes = 1,
+        .external_peak_bytes = asked.start,
+    };
+    uint64_t place;
+    return tidemark_space_place(&space, 0, asked.bytes, asked.alignment, &place, NULL) ==
+           TIDEMARK_DONE;
+}
+
 static const struct {
     const char *name;
     bool (*decides)(struct question asked);
@@ -107,6 +142,9 @@ static const struct {
     {"a plan", by_plan},
     {"a charge", by_charge},
     {"a report", by_report},
+    {"a program's charge", by_program_charge},
+    {"a program's admission", by_program_admission},
+    {"a program's storage", by_program_storage},
 };
 
 /* A plan aligns the start as well; what leaves nothing under a ceiling is refused before a

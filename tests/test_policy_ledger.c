@@ -85,6 +85,17 @@ START_TEST(a_try_charges_alike_and_counts_no_refusal)
 }
 END_TEST
 
+START_TEST(a_refund_of_more_than_is_charged_can_be_tried)
+{
+    struct policy_ledger_account account = {0};
+    charge(&account, &hundred, 10);
+    ck_assert(!policy_ledger_try_refund(&account, 11));
+    ck_assert_uint_eq(policy_ledger_charged(&account), 10);
+    ck_assert(policy_ledger_try_refund(&account, 10));
+    ck_assert_uint_eq(policy_ledger_charged(&account), 0);
+}
+END_TEST
+
 START_TEST(what_is_forced_counts_past_the_ceiling)
 {
     struct policy_ledger_account account = {0};
@@ -293,6 +304,7 @@ SUITE_MAIN("policy/ledger", charges_up_to_the_last_byte_of_the_ceiling_are_admit
            one_byte_past_the_ceiling_is_refused_with_the_shortfall,
            a_refusal_changes_nothing_but_its_count,
            a_try_charges_alike_and_counts_no_refusal,
+           a_refund_of_more_than_is_charged_can_be_tried,
            what_is_forced_counts_past_the_ceiling,
            a_sum_beyond_64_bits_is_refused_as_an_overflow,
            an_unbudgeted_account_counts_up_to_64_bits,
