@@ -33,6 +33,8 @@ enum {
 #define RULE_FORMAT   "text or json"
 #define RULE_DURATION "never, or a whole number followed by ms, s, m or h"
 #define RULE_SHARE    "none, a size, or a percentage above 0 and at most 100"
+#define RULE_KEEP     "off, a size, or a percentage above 0 and at most 100"
+#define RULE_REUSE    "dirty, zero or poison"
 #define RULE_HUGEPAGE "auto, never or always"
 #define RULE_SCOPE    "tree or exec"
 #define RULE_DEEPBIND "clear or keep"
@@ -129,10 +131,12 @@ static bool parse_DURATION(const char *text, void *field)
     return true;
 }
 
-static bool parse_SHARE(const char *text, void *field)
+/* `word` is POLICY_CEILING_NONE. */
+static bool read_share(const char *text, const char *word,
+                       struct policy_ceiling_request *field)
 {
     struct policy_ceiling_request share = {.kind = POLICY_CEILING_NONE};
-    if (strcmp(text, "none") == 0)
+    if (strcmp(text, word) == 0)
         share.kind = POLICY_CEILING_NONE;
     else if (policy_quantity_parse_bytes(text, &share.bytes))
         share.kind = POLICY_CEILING_BYTES;
@@ -140,7 +144,32 @@ static bool parse_SHARE(const char *text, void *field)
         share.kind = POLICY_CEILING_PERCENT;
     else
         return false;
-    *(policy_option_SHARE *)field = share;
+    *field = share;
+    return true;
+}
+
+static bool parse_SHARE(const char *text, void *field)
+{
+    return read_share(text, "none", (policy_option_SHARE *)field);
+}
+
+static bool parse_KEEP(const char *text, void *field)
+{
+    return read_share(text, "off", (policy_option_KEEP *)field);
+}
+
+static bool parse_REUSE(const char *text, void *field)
+{
+    static const struct word words[] = {
+        {"dirty", POLICY_REUSE_DIRTY},
+        {"zero", POLICY_REUSE_ZERO},
+        {"poison", POLICY_REUSE_POISON},
+        {NULL, 0},
+    };
+    unsigned value;
+    if (!read_word(text, words, &value))
+        return false;
+    *(policy_option_REUSE *)field = (enum policy_reuse)value;
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "policy/quantity.h"
 
 enum policy_huge_pages { POLICY_HUGE_AUTO, POLICY_HUGE_NEVER, POLICY_HUGE_ALWAYS };
+enum policy_reuse { POLICY_REUSE_DIRTY, POLICY_REUSE_ZERO, POLICY_REUSE_POISON };
 enum policy_scope { POLICY_SCOPE_TREE, POLICY_SCOPE_EXEC };
 enum policy_report_form { POLICY_REPORT_TEXT, POLICY_REPORT_JSON };
 
@@ -26,6 +27,8 @@ typedef const char *policy_option_REPORT;
 typedef enum policy_report_form policy_option_FORMAT;
 typedef uint64_t policy_option_DURATION; /* milliseconds; UINT64_MAX: never */
 typedef struct policy_ceiling_request policy_option_SHARE; /* NONE, BYTES or PERCENT */
+typedef struct policy_ceiling_request policy_option_KEEP; /* NONE (off), BYTES, PERCENT */
+typedef enum policy_reuse policy_option_REUSE;
 typedef enum policy_huge_pages policy_option_HUGEPAGE;
 typedef enum policy_scope policy_option_SCOPE;
 typedef bool policy_option_DEEPBIND; /* true: clear */

@@ -66,6 +66,11 @@ static void defaults_hold(const struct policy_options *options)
     ck_assert_uint_eq(options->headroom.numerator, 15);
     ck_assert_uint_eq(options->headroom.denominator, 100);
     ck_assert_uint_eq(options->staging_min, 65536);
+    ck_assert_int_eq(options->device_retain.kind, POLICY_CEILING_PERCENT);
+    ck_assert_uint_eq(policy_quantity_share_down(options->device_retain.share, 400), 100);
+    ck_assert_uint_eq(policy_quantity_share_down(options->pinned_retain.share, 400), 100);
+    ck_assert_int_eq(options->reuse, POLICY_REUSE_DIRTY);
+    ck_assert(!options->free_sync);
     ck_assert_ptr_null(options->report);
     ck_assert_int_eq(options->report_format, POLICY_REPORT_TEXT);
     ck_assert(options->deepbind);
@@ -143,6 +148,31 @@ START_TEST(each_type_reads_a_value_other_than_its_default)
     ck_assert_int_eq(accepted("TIDEMARK_REPORT_FORMAT", "json").report_format,
                      POLICY_REPORT_JSON);
     ck_assert(!accepted("TIDEMARK_DEEPBIND", "keep").deepbind);
+}
+END_TEST
+
+START_TEST(what_is_kept_is_nothing_a_size_or_a_share)
+{
+    ck_assert_int_eq(accepted("TIDEMARK_DEVICE_RETAIN", "off").device_retain.kind,
+                     POLICY_CEILING_NONE);
+    struct policy_options sized = accepted("TIDEMARK_PINNED_RETAIN", "1GiB");
+    ck_assert_int_eq(sized.pinned_retain.kind, POLICY_CEILING_BYTES);
+    ck_assert_uint_eq(sized.pinned_retain.bytes, 1 << 30);
+    ck_assert_int_eq(accepted("TIDEMARK_DEVICE_RETAIN", "100%").device_retain.kind,
+                     POLICY_CEILING_PERCENT);
+    is_refused("TIDEMARK_DEVICE_RETAIN", "none",
+               "off, a size, or a percentage above 0 and at most 100");
+    is_refused("TIDEMARK_PINNED_RETAIN", "101%",
+               "off, a size, or a percentage above 0 and at most 100");
+}
+END_TEST
+
+START_TEST(what_is_handed_out_again_is_dirty_zero_or_poison)
+{
+    ck_assert_int_eq(accepted("TIDEMARK_REUSE", "zero").reuse, POLICY_REUSE_ZERO);
+    ck_assert_int_eq(accepted("TIDEMARK_REUSE", "poison").reuse, POLICY_REUSE_POISON);
+    ck_assert_int_eq(accepted("TIDEMARK_REUSE", "dirty").reuse, POLICY_REUSE_DIRTY);
+    is_refused("TIDEMARK_REUSE", "0", "dirty, zero or poison");
 }
 END_TEST
 
@@ -320,6 +350,8 @@ END_TEST
 SUITE_MAIN("policy/options", an_empty_environment_gives_every_default,
            every_row_says_what_it_is, a_switch_reads_all_its_words,
            each_type_reads_a_value_other_than_its_default,
+           what_is_kept_is_nothing_a_size_or_a_share,
+           what_is_handed_out_again_is_dirty_zero_or_poison,
            a_report_keeps_its_text_and_none_is_no_report,
            a_bad_value_is_reported_with_its_rule_and_leaves_the_default,
            a_refusal_is_explained_by_the_rule_or_by_the_entry_at_fault,
