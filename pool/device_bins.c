@@ -44,7 +44,8 @@ static bool serves(const struct pool_device_blocks *blocks, uint32_t block,
                    const struct wanted *wanted)
 {
     return stamp_of(blocks, block) < wanted->ended &&
-           pool_device_fits(bytes_of(blocks, block), wanted->bytes);
+           pool_device_fits(bytes_of(blocks, block), wanted->bytes) &&
+           !POOL_GET(&blocks->blocks[block], exposed);
 }
 
 /* Looks at the first few blocks; those that do not serve go back in their order. */

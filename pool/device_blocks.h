@@ -29,7 +29,7 @@ struct pool_device_block {
     _Atomic uint64_t key;                  /* which requests it may serve */
     _Atomic uint16_t domain;               /* where it waits for them */
     _Atomic uint16_t account;              /* where its bytes count */
-    _Atomic uint32_t exposed;              /* others can reach it: it is not kept */
+    _Atomic uint32_t exposed; /* not ours alone: it is not kept or handed out */
 };
 
 struct pool_device_blocks {

@@ -31,6 +31,12 @@ static inline uint64_t pool_device_class_bytes(uint32_t size_class)
     return (uint64_t)(8 + (size_class - 1) % 8) << (shift - 3);
 }
 
+/* What a block takes of its device: drivers place memory in units of at least 512 bytes. */
+static inline uint64_t pool_device_held_bytes(uint64_t block_bytes)
+{
+    return (block_bytes + 511) & ~UINT64_C(511);
+}
+
 /* Whether a block of so many bytes may serve the request: at most an eighth is wasted. */
 static inline bool pool_device_fits(uint64_t block_bytes, uint64_t bytes)
 {

@@ -31,6 +31,11 @@ static struct pool_device_domain *domain_of(struct pool_devices *pool, uint32_t 
     return &pool->domains.domains[POOL_GET(at(pool, block), domain)];
 }
 
+static uint64_t held_bytes(struct pool_devices *pool, uint32_t block)
+{
+    return pool_device_held_bytes(POOL_GET(at(pool, block), bytes));
+}
+
 static struct pool_device_account *account_of(struct pool_devices *pool, uint32_t block)
 {
     return &pool->accounts[POOL_GET(at(pool, block), account)];
@@ -99,15 +104,20 @@ uint32_t pool_devices_adopt(struct pool_devices *pool, const struct pool_device_
     POOL_SET(at(pool, block), domain, (uint16_t)(domain - pool->domains.domains));
     POOL_SET(at(pool, block), account, (uint16_t)domain->account);
     POOL_SET(at(pool, block), exposed, 0);
-    pool_device_account_add(account_of(pool, block), bytes,
+    pool_device_account_add(account_of(pool, block), held_bytes(pool, block),
                             pool_devices_unready(pool, domain->account));
+    pool_devices_note_debt(pool, domain->account);
     return block;
 }
 
-/* What has ended where this memory can be in use. */
-static uint64_t ended_for(const struct pool_devices *pool, uint64_t packed)
+static bool is_within_reach_of_all(const struct pool_devices *pool, uint64_t packed)
 {
-    return pool_device_key_kind(packed) == POOL_BLOCK_PINNED
+    return pool_device_key_kind(packed) == POOL_BLOCK_PINNED || POOL_GET(pool, shared);
+}
+
+uint64_t pool_devices_ready_below(const struct pool_devices *pool, uint64_t packed)
+{
+    return is_within_reach_of_all(pool, packed)
                ? pool_epochs_ended_everywhere(&pool->epochs)
                : pool_epochs_ended(&pool->epochs, pool_device_key_context(packed));
 }
@@ -116,7 +126,7 @@ static uint64_t ended_for(const struct pool_devices *pool, uint64_t packed)
 static uint32_t search(struct pool_devices *pool, struct pool_device_domain *domain,
                        uint64_t packed, uint64_t bytes, uint64_t *unready)
 {
-    uint64_t ended = ended_for(pool, packed);
+    uint64_t ended = pool_devices_ready_below(pool, packed);
     uint32_t first = pool_device_class(bytes), block = 0;
     *unready = NONE;
     for (uint32_t size_class = first;
@@ -131,7 +141,7 @@ static uint32_t search(struct pool_devices *pool, struct pool_device_domain *dom
 static uint32_t search_again(struct pool_devices *pool, struct pool_device_domain *domain,
                              uint64_t packed, uint64_t bytes, uint64_t *unready)
 {
-    bool everywhere = pool_device_key_kind(packed) == POOL_BLOCK_PINNED;
+    bool everywhere = is_within_reach_of_all(pool, packed);
     pool_epochs_poll(&pool->epochs, everywhere ? 0 : pool_device_key_context(packed),
                      *unready);
     return search(pool, domain, packed, bytes, unready);
@@ -140,7 +150,7 @@ static uint32_t search_again(struct pool_devices *pool, struct pool_device_domai
 static uint32_t hand_out(struct pool_devices *pool, uint32_t block, uint64_t bytes)
 {
     must(POOL_GET(&pool->blocks.records[block], state) == POOL_IDLE);
-    pool_device_account_use(account_of(pool, block), POOL_GET(at(pool, block), bytes));
+    pool_device_account_use(account_of(pool, block), held_bytes(pool, block));
     POOL_SET(at(pool, block), requested, bytes);
     POOL_SET(&pool->blocks.records[block], state, POOL_LIVE); /* A */
     return block;
@@ -179,8 +189,10 @@ static void look_at_clock(struct pool_devices *pool)
                                                  memory_order_relaxed))
         return;
     for (uint32_t place = 0; place <= POOL_DEVICES_MOST; place++)
-        if (pool_device_account_is_open(&pool->accounts[place]))
+        if (pool_device_account_is_open(&pool->accounts[place])) {
             pool_device_account_age(&pool->accounts[place]);
+            pool_devices_note_debt(pool, place);
+        }
 }
 
 /* Until a context is seen to synchronise, nothing of it could be handed out again. */
@@ -190,7 +202,10 @@ static bool may_keep(struct pool_devices *pool, uint32_t block,
     uint64_t packed = POOL_GET(at(pool, block), key);
     return !is_closed(pool) && !POOL_GET(at(pool, block), exposed) &&
            pool_device_domain_key(domain) == packed &&
-           (ended_for(pool, packed) > 0 || pool->source->event_record);
+           (pool->source->event_record ||
+            pool_epochs_has_waited(&pool->epochs, is_within_reach_of_all(pool, packed)
+                                                      ? 0
+                                                      : pool_device_key_context(packed)));
 }
 
 /* The block is IDLE already: who finds it in the bin may hand it out at once. */
@@ -199,16 +214,18 @@ static bool keep(struct pool_devices *pool, uint32_t block)
     struct pool_device_domain *domain = domain_of(pool, block);
     uint64_t bytes = POOL_GET(at(pool, block), bytes);
     if (!may_keep(pool, block, domain) ||
-        !pool_device_account_keep(account_of(pool, block), bytes))
+        !pool_device_account_keep(account_of(pool, block), held_bytes(pool, block)))
         return false;
     struct pool_device_bin *bin =
         pool_device_domain_bin(domain, pool_device_class(bytes));
     POOL_SET(at(pool, block), stamp, pool_epochs_stamp(&pool->epochs));
     bool due;
     if (!pool_device_bin_return(bin, &pool->blocks, block, &due)) {
-        pool_device_account_unkeep(account_of(pool, block), bytes);
+        pool_device_account_unkeep(account_of(pool, block), held_bytes(pool, block));
         return false;
     }
+    if (!POOL_GET(pool, kept))
+        POOL_SET(pool, kept, true); /* B */
     if (due)
         look_at_clock(pool);
     return true;
@@ -246,13 +263,14 @@ void pool_devices_forget(struct pool_devices *pool, uint32_t block)
 {
     switch ((enum pool_state)POOL_GET(&pool->blocks.records[block], state)) {
     case POOL_LIVE:
-        pool_device_account_drop(account_of(pool, block),
-                                 POOL_GET(at(pool, block), bytes));
+        pool_device_account_drop(account_of(pool, block), held_bytes(pool, block));
         break;
     case POOL_GONE:
         end_release(domain_of(pool, block));
         break;
     case POOL_IDLE:
+        pool_devices_expose(pool, block);
+        return;
     case POOL_UNBORN:
     case POOL_WIPED:
     case POOL_CLEAN:

@@ -7,7 +7,7 @@
    can be using it any more (pool/epochs.h). A claim never waits: the alternative to an idle
    block is the driver.
 
-                   claim  return  adopt, forget  take  ending, ended
+                   claim  return  adopt, forget  take  ending, end
      claim           -      -          -          -         X    (- : may run at the same time;
      return          -      -          -          -         X     X : not of one context, but by
      adopt, forget   -      -          -          -         X     a program that ends a context
@@ -56,6 +56,9 @@ struct pool_devices {
     const struct pool_source *source;
     struct pool_device_tuning tuning;
     _Atomic bool closed;      /* nothing is handed out or kept any more */
+    _Atomic bool kept;        /* some block was ever idle */
+    _Atomic bool owing;       /* more may be held somewhere than was needed */
+    _Atomic bool shared;      /* contexts reach each other's device memory */
     _Atomic uint64_t aged_ms; /* when the current window began */
     struct pool_lock lock;    /* guards which accounts are open */
     struct pool_epochs epochs;
@@ -120,12 +123,15 @@ enum pool_device_return pool_devices_return(struct pool_devices *pool, uint32_t 
 /* A live block has come within reach of others: it will not be kept. */
 void pool_devices_expose(struct pool_devices *pool, uint32_t block);
 
-/* The driver has a live or taken block back, or its context took it along. An idle one stays
-   as it is. */
+/* The driver has a live or taken block back, or its context took it along. Of an idle one only
+   the latter can be: it is not handed out any more, and dropped when it is met. */
 void pool_devices_forget(struct pool_devices *pool, uint32_t block);
 
-/* Whether more is held, where this block is, than was needed. */
-bool pool_devices_owes(const struct pool_devices *pool, uint32_t block);
+/* Whether more may be held somewhere than was needed. */
+static inline bool pool_devices_owes(const struct pool_devices *pool)
+{
+    return POOL_GET(pool, owing);
+}
 
 /* Takes idle blocks out for good, at most POOL_DEVICE_BATCH; how many. The caller has the
    driver free each and forgets it. */
@@ -140,10 +146,20 @@ void pool_devices_refused(struct pool_devices *pool, enum pool_block_kind kind,
 /* Around the end of a context: hides its blocks, and waits for those on their way to the
    driver; then drops what is idle, if it has ended, or goes on as before. */
 void pool_devices_ending(struct pool_devices *pool, uint32_t context);
-void pool_devices_ended(struct pool_devices *pool, uint32_t context, bool ended);
+void pool_devices_end(struct pool_devices *pool, uint32_t context, bool ended);
 
-/* Ends retention for good: after an error that no context survives, and in a child. */
+/* From now on a context may use device memory of another, which is then ready like what is
+   page-locked. */
+void pool_devices_share(struct pool_devices *pool);
+
+/* Ends retention for good; what is idle stays where it is. */
 void pool_devices_close(struct pool_devices *pool);
+
+/* Stamps below are ready, of blocks with this key. For devices*.c. */
+uint64_t pool_devices_ready_below(const struct pool_devices *pool, uint64_t packed);
+
+/* Looks whether an account owes. For devices.c. */
+void pool_devices_note_debt(struct pool_devices *pool, uint32_t account);
 
 /* How many idle bytes of an account may still be in a device's use. For devices.c. */
 uint64_t pool_devices_unready(struct pool_devices *pool, uint32_t account);
@@ -154,10 +170,6 @@ struct pool_device_figures pool_devices_read(struct pool_devices *pool,
 
 /* Idle bytes of device memory on one device. */
 uint64_t pool_devices_idle_bytes(const struct pool_devices *pool, uint32_t device);
-
-/* In a child of fork, before anything else: its pool is closed, and its locks are nobody's,
-   whoever held them when the copy was made. The memory is its parent's. */
-void pool_devices_fork_in_child(struct pool_devices *pool);
 
 static inline uint64_t pool_devices_address(const struct pool_devices *pool,
                                             uint32_t block)

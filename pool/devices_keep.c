@@ -31,10 +31,7 @@ static void add_unready(void *context, struct pool_device_bin *bin, uint32_t siz
 static void sift_domain(struct pool_devices *pool, struct pool_device_domain *domain,
                         uint64_t packed)
 {
-    uint64_t ended =
-        pool_device_key_kind(packed) == POOL_BLOCK_PINNED
-            ? pool_epochs_ended_everywhere(&pool->epochs)
-            : pool_epochs_ended(&pool->epochs, pool_device_key_context(packed));
+    uint64_t ended = pool_devices_ready_below(pool, packed);
     for (uint32_t word = 0; word < POOL_DEVICE_USED_WORDS; word++) {
         uint64_t bits = POOL_GET(domain, used[word]);
         for (; bits; bits &= bits - 1)
@@ -61,11 +58,23 @@ uint64_t pool_devices_unready(struct pool_devices *pool, uint32_t account)
     return unready;
 }
 
-bool pool_devices_owes(const struct pool_devices *pool, uint32_t block)
+static bool owes(const struct pool_device_account *account)
 {
-    const struct pool_device_account *account =
-        &pool->accounts[POOL_GET(&pool->blocks.blocks[block], account)];
     return pool_device_account_owed(account) > 0 && POOL_GET(account, idle_bytes) > 0;
+}
+
+void pool_devices_note_debt(struct pool_devices *pool, uint32_t account)
+{
+    if (owes(&pool->accounts[account]))
+        POOL_SET(pool, owing, true);
+}
+
+/* Another thread may note a debt meanwhile: it is looked at last. */
+static void look_for_debts(struct pool_devices *pool)
+{
+    POOL_SET(pool, owing, false);
+    for (uint32_t place = 0; place <= POOL_DEVICES_MOST; place++)
+        pool_devices_note_debt(pool, place);
 }
 
 struct fattest {
@@ -83,7 +92,7 @@ static void compare(void *context, struct pool_device_bin *bin, uint32_t size_cl
 
 /* Of the class in which most is idle: what one class holds too much of, another lacks. Under
    the domain's lock. 0: none. */
-static uint32_t take_one(struct pool_devices *pool, struct pool_device_domain *domain)
+static uint32_t take_any(struct pool_devices *pool, struct pool_device_domain *domain)
 {
     struct fattest fattest = {0};
     pool_device_domain_walk(domain, compare, &fattest);
@@ -91,6 +100,20 @@ static uint32_t take_one(struct pool_devices *pool, struct pool_device_domain *d
     if (block) {
         must(POOL_GET(&pool->blocks.records[block], state) == POOL_IDLE);
         POOL_SET(&pool->blocks.records[block], state, POOL_GONE);
+        pool_device_account_take(
+            &pool->accounts[domain->account],
+            pool_device_held_bytes(POOL_GET(at(pool, block), bytes)));
+    }
+    return block;
+}
+
+/* The same; what the driver has already is dropped. */
+static uint32_t take_one(struct pool_devices *pool, struct pool_device_domain *domain)
+{
+    uint32_t block = take_any(pool, domain);
+    while (block && POOL_GET(at(pool, block), exposed)) {
+        pool_device_blocks_give(&pool->blocks, block);
+        block = take_any(pool, domain);
     }
     return block;
 }
@@ -121,7 +144,6 @@ static size_t take_from(struct pool_devices *pool, struct pool_device_domain *do
         if (!block)
             break;
         describe(pool, domain, block, &taken[count]);
-        pool_device_account_take(account, taken[count].bytes);
         struct pool_device_counts *counts = &pool->counts[taken[count].key.kind];
         add(&counts->released, 1);
         add(&counts->released_bytes, taken[count].bytes);
@@ -161,6 +183,8 @@ size_t pool_devices_take(struct pool_devices *pool,
                                POOL_DEVICE_BATCH - count);
         pool_lock_give(&domain->lock);
     }
+    if (choice->owed_only)
+        look_for_debts(pool);
     return count;
 }
 
@@ -206,11 +230,8 @@ void pool_devices_ending(struct pool_devices *pool, uint32_t context)
 /* Under the domain's lock; the context took the memory along. */
 static void drop_idle(struct pool_devices *pool, struct pool_device_domain *domain)
 {
-    for (uint32_t block = take_one(pool, domain); block; block = take_one(pool, domain)) {
-        pool_device_account_take(&pool->accounts[domain->account],
-                                 POOL_GET(at(pool, block), bytes));
+    for (uint32_t block = take_any(pool, domain); block; block = take_any(pool, domain))
         pool_device_blocks_give(&pool->blocks, block);
-    }
 }
 
 static void end_domain(struct pool_devices *pool, struct pool_device_domain *domain)
@@ -221,7 +242,7 @@ static void end_domain(struct pool_devices *pool, struct pool_device_domain *dom
     pool_device_domain_drop(domain);
 }
 
-void pool_devices_ended(struct pool_devices *pool, uint32_t context, bool ended)
+void pool_devices_end(struct pool_devices *pool, uint32_t context, bool ended)
 {
     for (uint32_t index = 0; index < POOL_DEVICE_DOMAINS; index++) {
         struct pool_device_domain *domain = &pool->domains.domains[index];
@@ -239,20 +260,12 @@ void pool_devices_ended(struct pool_devices *pool, uint32_t context, bool ended)
         pool_epochs_let(&pool->epochs, context);
 }
 
+void pool_devices_share(struct pool_devices *pool)
+{
+    POOL_SET(pool, shared, true);
+}
+
 void pool_devices_close(struct pool_devices *pool)
 {
     POOL_SET(pool, closed, true);
-}
-
-void pool_devices_fork_in_child(struct pool_devices *pool)
-{
-    pool_devices_close(pool);
-    pool_lock_open(&pool->lock);
-    pool_lock_open(&pool->epochs.lock);
-    pool_lock_open(&pool->blocks.lock);
-    pool_lock_open(&pool->domains.lock);
-    for (uint32_t index = 0; index < POOL_DEVICE_DOMAINS; index++)
-        pool_lock_open(&pool->domains.domains[index].lock);
-    for (uint32_t place = 0; place <= POOL_DEVICES_MOST; place++)
-        pool_lock_open(&pool->accounts[place].lock);
 }

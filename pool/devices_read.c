@@ -28,7 +28,7 @@ static void add_idle(struct pool_devices *pool, enum pool_block_kind kind,
             pool_device_key_kind(POOL_GET(block, key)) != kind)
             continue;
         uint64_t bytes = POOL_GET(block, bytes);
-        figures->idle_bytes += bytes;
+        figures->idle_bytes += pool_device_held_bytes(bytes);
         if (bytes > figures->largest_idle_bytes)
             figures->largest_idle_bytes = bytes;
     }

@@ -8,7 +8,9 @@
        is above the stamp, the driver must know of the work when it is called. If it did not,
        then its own lock orders that call before the submission; the ticket, which was taken
        before the call, happened before the stamp, and the stamp would be at least the ticket.
-       So relaxed suffices, whatever thread submitted, as long as the free comes after it.
+       So relaxed suffices for the stamp, whatever thread submitted, as long as the free comes
+       after it. Tickets have one order, and each follows whatever was done before those below
+       it: others count by them, too.
 
    [B] ended, everywhere. Stored with release after the driver has said so and read with
        acquire before a block is handed out: what a device wrote before is seen by whoever
@@ -17,8 +19,8 @@
    [C] polling is a lock that nobody waits for but who ends a context: acquired by exchange,
        released by store; it guards `event` and the source's event of the context.
 
-   [D] context. Written under the lock; a reader that meets an older value takes the context
-       for unknown, which makes nothing ready. */
+   [D] context, waited. Written under the lock; a reader that meets an older value takes the
+       context for unknown, or for one that nobody waits for, and nothing is ready or kept. */
 
 void pool_epochs_open(struct pool_epochs *epochs, const struct pool_source *source)
 {
@@ -74,6 +76,7 @@ static struct pool_epoch_context *add(struct pool_epochs *epochs, uint32_t conte
         return NULL;
     }
     at->event = 0;
+    atomic_store_explicit(&at->waited, false, memory_order_relaxed);    /* D */
     atomic_store_explicit(&at->ended, ended, memory_order_release);     /* B */
     atomic_store_explicit(&at->context, context, memory_order_relaxed); /* D */
     return at;
@@ -128,7 +131,7 @@ void pool_epochs_let(struct pool_epochs *epochs, uint32_t context)
 
 uint64_t pool_epochs_begin(struct pool_epochs *epochs)
 {
-    return 1 + atomic_fetch_add_explicit(&epochs->begun, 1, memory_order_relaxed); /* A */
+    return 1 + atomic_fetch_add_explicit(&epochs->begun, 1, memory_order_acq_rel); /* A */
 }
 
 void pool_epochs_end(struct pool_epochs *epochs, uint32_t context, uint64_t ticket)
@@ -136,6 +139,9 @@ void pool_epochs_end(struct pool_epochs *epochs, uint32_t context, uint64_t tick
     if (!pool_lock_take(&epochs->lock))
         return;
     struct pool_epoch_context *at = add(epochs, context, 0);
+    atomic_store_explicit(&epochs->waited, true, memory_order_relaxed); /* D */
+    if (at)
+        atomic_store_explicit(&at->waited, true, memory_order_relaxed); /* D */
     if (at && atomic_load_explicit(&at->ended, memory_order_relaxed) < ticket) {
         atomic_store_explicit(&at->ended, ticket, memory_order_release); /* B */
         note_everywhere(epochs);
@@ -147,6 +153,13 @@ uint64_t pool_epochs_ended(const struct pool_epochs *epochs, uint32_t context)
 {
     const struct pool_epoch_context *at = find(epochs, context);
     return at ? atomic_load_explicit(&at->ended, memory_order_acquire) : 0; /* B */
+}
+
+bool pool_epochs_has_waited(const struct pool_epochs *epochs, uint32_t context)
+{
+    const struct pool_epoch_context *at = context ? find(epochs, context) : NULL;
+    const _Atomic bool *waited = context ? (at ? &at->waited : NULL) : &epochs->waited;
+    return waited && atomic_load_explicit(waited, memory_order_relaxed); /* D */
 }
 
 /* Whether no event is on its way any more. */

@@ -25,6 +25,7 @@ enum {
 
 struct pool_epoch_context {
     _Atomic uint32_t context; /* its number; 0: the slot is free. Under the lock */
+    _Atomic bool waited;      /* somebody has waited for it */
     _Atomic bool polling; /* a thread is asking about the event, or the context is held */
     _Atomic uint64_t
         ended;      /* ticket of the latest synchronisation that has ended; rises */
@@ -37,6 +38,7 @@ struct pool_epochs {
         64) _Atomic uint64_t begun; /* how many synchronisations have begun: tickets */
     _Alignas(64) _Atomic uint64_t everywhere; /* least `ended` of all contexts */
     struct pool_lock lock;                    /* guards what contexts there are */
+    _Atomic bool waited;                      /* somebody has waited for some context */
     bool overflowed;                          /* there was one too many; under the lock */
     struct pool_epoch_context contexts[POOL_EPOCH_CONTEXTS];
 };
@@ -76,6 +78,9 @@ static inline uint64_t pool_epochs_ended_everywhere(const struct pool_epochs *ep
 {
     return atomic_load_explicit(&epochs->everywhere, memory_order_acquire); /* B */
 }
+
+/* Whether anybody, or an event, has ever waited for the context; for any context (0). */
+bool pool_epochs_has_waited(const struct pool_epochs *epochs, uint32_t context);
 
 /* Asks for readiness of what was stamped so: events under way, and a new one where none is.
    Never waits. In a context, or everywhere (0). The source must have events. */

@@ -106,6 +106,22 @@ bool pool_lease_open(struct pool_leases *leases, const struct pool_lease *lease,
     return room;
 }
 
+bool pool_lease_visit(struct pool_leases *leases, uint64_t address,
+                      void (*look)(void *context, struct pool_lease *lease),
+                      void *context)
+{
+    struct pool_lease_shard *shard = shard_of(leases, address);
+    struct pool_lease *lease = NULL;
+    pthread_mutex_lock(&shard->lock);
+    if (address && shard->slots)
+        lease = &shard->slots[find(shard, address)];
+    bool found = lease && lease->address != 0;
+    if (found)
+        look(context, lease);
+    pthread_mutex_unlock(&shard->lock);
+    return found;
+}
+
 bool pool_lease_close(struct pool_leases *leases, uint64_t address,
                       struct pool_lease *lease)
 {

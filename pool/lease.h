@@ -16,7 +16,7 @@
 
 enum {
     POOL_LEASE_SHARDS = 64,
-    POOL_LEASE_FIRST_SLOTS = 256, /* of a shard's table: 6 KiB */
+    POOL_LEASE_FIRST_SLOTS = 256, /* of a shard's table: 8 KiB */
 };
 
 /* What was handed out, and with it where its bytes are charged and how it ends. */
@@ -35,6 +35,7 @@ struct pool_lease {
     uint32_t owner;   /* with whose end it ends: an identity of the caller's */
     uint16_t device;  /* ordinal */
     uint16_t kind;    /* enum pool_lease_kind */
+    uint32_t block;   /* its record, if it may be retained (pool/devices.h), else 0 */
 };
 
 struct pool_lease_shard {
@@ -57,6 +58,12 @@ void pool_leases_open(struct pool_leases *leases, const struct pool_source *sour
    record. */
 bool pool_lease_open(struct pool_leases *leases, const struct pool_lease *lease,
                      struct pool_lease *ended);
+
+/* Shows the lease of `address` to `look`, under the shard's lock; false when there is none. All
+   but its address may be changed. */
+bool pool_lease_visit(struct pool_leases *leases, uint64_t address,
+                      void (*look)(void *context, struct pool_lease *lease),
+                      void *context);
 
 /* Takes the lease of `address` out; false when there is none. */
 bool pool_lease_close(struct pool_leases *leases, uint64_t address,

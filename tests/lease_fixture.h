@@ -19,8 +19,12 @@ static inline void setup(void)
 
 static inline struct pool_lease lease_of(uint64_t address, uint64_t bytes, unsigned owner)
 {
-    return (struct pool_lease){address, bytes, owner + 1, (uint16_t)(owner + 10),
-                               (uint16_t)(POOL_LEASE_ORDERED - owner)};
+    return (struct pool_lease){address,
+                               bytes,
+                               owner + 1,
+                               (uint16_t)(owner + 10),
+                               (uint16_t)(POOL_LEASE_ORDERED - owner),
+                               0};
 }
 
 /* Opens a lease where none is. */

@@ -192,7 +192,7 @@ static void end_context(struct hand *hand)
         pool_devices_forget(&pool, hand->held[which].block);
         hand->held[which] = hand->held[--hand->count];
     }
-    pool_devices_ended(&pool, number, true);
+    pool_devices_end(&pool, number, true);
     begin_context(place);
 }
 

@@ -37,9 +37,12 @@ END_TEST
 START_TEST(until_a_context_was_synchronised_nothing_is_kept)
 {
     struct pool_device_key key = device_key(1);
+    pool_epochs_add(&pool.epochs, 1, true);
     refuses(adopt(key, MIB));
+    refuses(adopt(pinned_key(1, 0), MIB));
     synchronise(2);
     refuses(adopt(key, MIB));
+    give(adopt(pinned_key(1, 0), MIB));
     synchronise(1);
     give(adopt(key, MIB));
 }
@@ -130,13 +133,32 @@ START_TEST(page_locked_memory_waits_for_every_context)
     synchronise(2);
     ck_assert_uint_eq(claim(key, MIB), block);
     pool_epochs_add(&pool.epochs, 3, false);
-    refuses(block); /* nothing is known of the third */
-    synchronise(3);
     give(block);
-    pool_epochs_add(&pool.epochs, 4, true); /* nothing can have used it there */
+    synchronise(1);
+    synchronise(2);
+    ck_assert_uint_eq(claim(key, MIB), 0); /* nothing is known of the third */
+    pool_epochs_add(&pool.epochs, 4,
+                    true); /* and nothing can have used it in the fourth */
     for (uint32_t context = 1; context <= 3; context++)
         synchronise(context);
     ck_assert_uint_eq(claim(key, MIB), block);
+}
+END_TEST
+
+START_TEST(device_memory_that_other_contexts_reach_waits_for_them)
+{
+    struct pool_device_key key = used_context(1);
+    (void)used_context(2);
+    uint32_t block = adopt(key, MIB);
+    give(block);
+    synchronise(1);
+    pool_devices_share(&pool);
+    ck_assert_uint_eq(claim(key, MIB), 0);
+    synchronise(2);
+    ck_assert_uint_eq(claim(key, MIB), block);
+    give(block);
+    synchronise(2);
+    ck_assert_uint_eq(claim(key, MIB), 0);
 }
 END_TEST
 
@@ -296,18 +318,22 @@ START_TEST(memory_refused_for_a_domain_or_a_step_costs_that_allocation)
 }
 END_TEST
 
-SUITE_MAIN_WITH(
-    "pool/devices", setup, NULL,
-    a_freed_block_is_handed_out_again_after_a_synchronisation,
-    a_synchronisation_that_began_before_the_free_does_not_count,
-    until_a_context_was_synchronised_nothing_is_kept,
-    what_is_ready_beneath_what_is_not_is_found, at_most_an_eighth_of_a_request_is_wasted,
-    a_block_that_is_too_small_does_not_hide_one_that_fits,
-    contexts_kinds_and_flags_do_not_serve_each_other,
-    page_locked_memory_waits_for_every_context, an_event_makes_ready_without_the_program,
-    of_two_frees_of_one_block_one_counts, a_block_within_reach_of_others_is_not_kept,
-    every_claim_is_counted_as_what_it_was, what_cannot_be_named_by_a_key_is_never_kept,
-    one_domain_more_than_there_is_room_for_is_not_kept,
-    one_record_more_than_there_is_room_for_is_not_to_be_had, a_bin_that_is_full_refuses,
-    without_memory_for_records_nothing_is_kept,
-    memory_refused_for_a_domain_or_a_step_costs_that_allocation)
+SUITE_MAIN_WITH("pool/devices", setup, NULL,
+                a_freed_block_is_handed_out_again_after_a_synchronisation,
+                a_synchronisation_that_began_before_the_free_does_not_count,
+                until_a_context_was_synchronised_nothing_is_kept,
+                what_is_ready_beneath_what_is_not_is_found,
+                at_most_an_eighth_of_a_request_is_wasted,
+                a_block_that_is_too_small_does_not_hide_one_that_fits,
+                contexts_kinds_and_flags_do_not_serve_each_other,
+                page_locked_memory_waits_for_every_context,
+                device_memory_that_other_contexts_reach_waits_for_them,
+                an_event_makes_ready_without_the_program,
+                of_two_frees_of_one_block_one_counts,
+                a_block_within_reach_of_others_is_not_kept,
+                every_claim_is_counted_as_what_it_was,
+                what_cannot_be_named_by_a_key_is_never_kept,
+                one_domain_more_than_there_is_room_for_is_not_kept,
+                one_record_more_than_there_is_room_for_is_not_to_be_had,
+                a_bin_that_is_full_refuses, without_memory_for_records_nothing_is_kept,
+                memory_refused_for_a_domain_or_a_step_costs_that_allocation)

@@ -142,12 +142,12 @@ START_TEST(what_no_request_wants_any_more_is_owed)
     uint32_t small = adopt(key, 10 * MIB);
     give(small);
     synchronise(1);
-    ck_assert(!pool_devices_owes(&pool, small));
+    ck_assert(!pool_devices_owes(&pool));
     /* 20 are needed now, and 22.5 may be held. */
-    uint32_t large = adopt(key, 20 * MIB);
-    ck_assert(pool_devices_owes(&pool, large));
+    (void)adopt(key, 20 * MIB);
+    ck_assert(pool_devices_owes(&pool));
     ck_assert_uint_eq(take(owed), 10 * MIB);
-    ck_assert(!pool_devices_owes(&pool, large));
+    ck_assert(!pool_devices_owes(&pool));
     ck_assert_uint_eq(take(all), 0);
 }
 END_TEST
@@ -159,12 +159,12 @@ START_TEST(an_eighth_more_than_was_needed_may_be_held)
     give(small);
     synchronise(1);
     uint32_t large = adopt(key, 16 * MIB);
-    ck_assert(!pool_devices_owes(&pool, large));
+    ck_assert(!pool_devices_owes(&pool));
     ck_assert_uint_eq(take(owed), 0);
     give(large);
     synchronise(1);
     (void)adopt(key, 16 * MIB + 1); /* 34 MiB and 1 byte held, 18 of them idle */
-    ck_assert(pool_devices_owes(&pool, large));
+    ck_assert(pool_devices_owes(&pool));
     ck_assert_uint_eq(take(owed), 16 * MIB);
     ck_assert_uint_eq(take(all), 2 * MIB);
 }
@@ -176,7 +176,7 @@ START_TEST(what_a_device_may_still_use_is_needed_too)
     uint32_t first = adopt(key, 8 * MIB);
     give(first); /* after the program's synchronisation, as programs do */
     uint32_t second = adopt(key, 8 * MIB);
-    ck_assert(!pool_devices_owes(&pool, second));
+    ck_assert(!pool_devices_owes(&pool));
     for (unsigned round = 0; round < 10; round++) {
         synchronise(1);
         give(round % 2 ? first : second);
@@ -219,7 +219,7 @@ START_TEST(need_is_forgotten_after_two_windows)
         give(blocks[i]);
     synchronise(1);
     for (unsigned window = 0; window < 2; window++) {
-        ck_assert(!pool_devices_owes(&pool, blocks[0]));
+        ck_assert(!pool_devices_owes(&pool));
         fake_wait_ms(1000);
         /* A look at the clock comes every few frees. */
         for (unsigned turn = 0; turn < 100; turn++) {
@@ -229,7 +229,7 @@ START_TEST(need_is_forgotten_after_two_windows)
             synchronise(1);
         }
     }
-    ck_assert(pool_devices_owes(&pool, blocks[0]));
+    ck_assert(pool_devices_owes(&pool));
     (void)take(owed);
     ck_assert_uint_eq(held_bytes(), MIB);
 }
@@ -292,7 +292,7 @@ START_TEST(the_end_of_a_context_drops_its_blocks_and_no_others)
     ck_assert_uint_eq(take((struct pool_device_choice){3, -1, 1, false}), 0);
     pool_devices_forget(&pool, live);
     pool_devices_forget(&pool, idle); /* with the lease; the pool has it still */
-    pool_devices_ended(&pool, 1, true);
+    pool_devices_end(&pool, 1, true);
     ck_assert_uint_eq(idle_bytes(POOL_BLOCK_DEVICE), MIB);
     ck_assert_uint_eq(idle_bytes(POOL_BLOCK_PINNED), 0);
     ck_assert_uint_eq(held_bytes(), MIB);
@@ -311,9 +311,25 @@ START_TEST(a_context_that_did_not_end_has_its_blocks_still)
     give(block);
     synchronise(1);
     pool_devices_ending(&pool, 1);
-    pool_devices_ended(&pool, 1, false);
+    pool_devices_end(&pool, 1, false);
     ck_assert_uint_eq(claim(key, MIB), block);
     give(block);
+}
+END_TEST
+
+START_TEST(what_the_driver_has_behind_our_back_is_never_seen_again)
+{
+    struct pool_device_key key = used_context(1);
+    uint32_t stale = adopt(key, MIB), idle = adopt(key, MIB);
+    give(idle);
+    give(stale);
+    pool_devices_forget(&pool, stale); /* its address was handed out again */
+    synchronise(1);
+    ck_assert_uint_eq(claim(key, MIB), idle);
+    ck_assert_uint_eq(claim(key, MIB), 0);
+    give(idle);
+    ck_assert_uint_eq(take(all), MIB); /* and only this one */
+    ck_assert_uint_eq(held_bytes(), 0);
 }
 END_TEST
 
@@ -327,7 +343,7 @@ START_TEST(contexts_may_come_and_go_without_end)
         ck_assert_uint_eq(claim(key, MIB), block);
         give(block);
         pool_devices_ending(&pool, context);
-        pool_devices_ended(&pool, context, true);
+        pool_devices_end(&pool, context, true);
     }
     struct pool_device_figures figures = pool_devices_read(&pool, POOL_BLOCK_DEVICE);
     ck_assert_uint_eq(figures.reused, 4 * POOL_DEVICE_DOMAINS);
@@ -344,7 +360,7 @@ static void end_or_release(unsigned index, void *shared)
     if (index == 0) {
         pool_devices_ending(&pool, 1);
         ck_assert(atomic_load_explicit(&released, memory_order_relaxed));
-        pool_devices_ended(&pool, 1, true);
+        pool_devices_end(&pool, 1, true);
         return;
     }
     for (unsigned turn = 0; turn < 200; turn++)
@@ -377,35 +393,6 @@ START_TEST(a_closed_pool_neither_keeps_nor_serves_nor_releases)
 }
 END_TEST
 
-START_TEST(a_child_has_a_closed_pool_and_its_parent_an_open_one)
-{
-    struct pool_device_key key = used_context(1);
-    give(adopt(key, MIB));
-    synchronise(1);
-    /* As if a thread were in the middle of it. */
-    struct pool_lock *held[] = {&pool.lock, &pool.epochs.lock, &pool.blocks.lock,
-                                &pool.domains.domains[0].lock, &pool.accounts[0].lock};
-    for (unsigned i = 0; i < 5; i++)
-        ck_assert(pool_lock_take(held[i]));
-    pid_t child = fork();
-    if (child == 0) {
-        pool_devices_fork_in_child(&pool);
-        bool free = true;
-        for (unsigned i = 0; i < 5; i++)
-            free = pthread_mutex_trylock(&held[i]->mutex) == 0 && free;
-        _exit(free && claim(key, MIB) == 0 && pool_devices_take(&pool, &all, taken) == 0
-                  ? 42
-                  : 1);
-    }
-    for (unsigned i = 0; i < 5; i++)
-        pool_lock_give(held[i]);
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
-    ck_assert_uint_ne(claim(key, MIB), 0);
-}
-END_TEST
-
 SUITE_MAIN_WITH(
     "pool/devices_keep", setup, NULL, everything_idle_can_be_taken_and_is_described,
     what_is_taken_comes_in_small_batches, a_choice_takes_what_it_names,
@@ -419,4 +406,4 @@ SUITE_MAIN_WITH(
     a_context_that_did_not_end_has_its_blocks_still, contexts_may_come_and_go_without_end,
     a_context_ends_when_its_blocks_have_left_the_driver,
     a_closed_pool_neither_keeps_nor_serves_nor_releases,
-    a_child_has_a_closed_pool_and_its_parent_an_open_one)
+    what_the_driver_has_behind_our_back_is_never_seen_again)

@@ -201,7 +201,7 @@ static void end_context(void)
             pool_devices_forget(&pool, plain[i].block);
             plain[i].block = 0;
         }
-    pool_devices_ended(&pool, numbers[place], ended);
+    pool_devices_end(&pool, numbers[place], ended);
     for (unsigned i = 0; ended && i < SYNCS; i++)
         if (under_way[i].context == numbers[place])
             under_way[i].context = 0;
@@ -215,8 +215,9 @@ static void compare_bytes(void)
     for (unsigned i = 0; i < BLOCKS; i++) {
         if (!plain[i].block)
             continue;
-        held[plain[i].key.kind] += plain[i].bytes;
-        idle[plain[i].key.kind] += plain[i].live ? 0 : plain[i].bytes;
+        held[plain[i].key.kind] += pool_device_held_bytes(plain[i].bytes);
+        idle[plain[i].key.kind] +=
+            plain[i].live ? 0 : pool_device_held_bytes(plain[i].bytes);
         if (plain[i].live)
             ck_assert_uint_eq(pool_devices_requested(&pool, plain[i].block),
                               plain[i].requested);
