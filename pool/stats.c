@@ -108,6 +108,8 @@ void pool_report_put_text(struct pool_text *text, const struct pool_report *repo
     }
     pool_text_put(text, "\nretention             ");
     pool_text_put(text, report->retention);
+    pool_text_put(text, "\ndevice retention      ");
+    pool_text_put(text, report->device_retention);
     pool_text_put(text, "\n");
     for (size_t index = 0; index < ROW_COUNT; index++) {
         if (index == 0 || strcmp(rows[index].group, rows[index - 1].group) != 0) {
@@ -239,6 +241,8 @@ void pool_report_put_json(struct pool_text *text, const struct pool_report *repo
         pool_text_put(text, "null");
     pool_text_put(text, ",\n  \"retention\": ");
     pool_text_put_json(text, report->retention);
+    pool_text_put(text, ",\n  \"device_retention\": ");
+    pool_text_put_json(text, report->device_retention);
     pool_text_put(text, ",\n");
     put_groups_json(text, &report->stats);
     put_devices_json(text, report);

@@ -42,8 +42,9 @@ struct pool_host_stats {
 
 struct pool_report {
     const char *version;
-    const char *program;   /* name of the executable; NULL when it is not known */
-    const char *retention; /* "on", or why nothing is retained */
+    const char *program;          /* name of the executable; NULL when it is not known */
+    const char *retention;        /* "on", or why nothing is retained */
+    const char *device_retention; /* the same for memory of drivers */
     uint64_t process_id;
     struct pool_stats stats;
     const struct pool_device_stats *devices;

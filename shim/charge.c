@@ -73,6 +73,17 @@ void shim_charge_cancel(const struct shim_charge *charge)
     shim_lease_settle(&lease);
 }
 
+bool shim_charge_again(const struct shim_driver *driver, struct shim_charge *charge,
+                       CUresult result)
+{
+    bool again =
+        charge->bytes > 0 && shim_retain_after_refusal(driver, result, charge->kind,
+                                                       charge->bytes, &charge->trimmed);
+    if (again)
+        shim_device_count(SHIM_DEVICE_ALLOCS);
+    return again;
+}
+
 void shim_charge_end(const struct shim_charge *charge, CUresult result, uint64_t address)
 {
     if (result != CUDA_SUCCESS)
@@ -81,7 +92,7 @@ void shim_charge_end(const struct shim_charge *charge, CUresult result, uint64_t
         return;
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         shim_room_driver_refused(shim_driver_get(), charge->call, account_of(charge),
-                                 charge->bytes);
+                                 charge->bytes, &charge->trimmed);
     if (result != CUDA_SUCCESS)
         return;
     struct pool_lease lease = lease_of(charge, address);

@@ -8,6 +8,7 @@
 #include "pool/lease.h"
 #include "shim/driver.h"
 #include "shim/place.h"
+#include "shim/retain.h"
 
 struct shim_charge {
     const char *call; /* symbol of the driver's function, for the line of a refusal */
@@ -15,6 +16,7 @@ struct shim_charge {
     struct shim_place
         place; /* without a device nothing was charged: the driver decides */
     uint64_t bytes;
+    struct shim_retain_trimmed trimmed; /* if the driver had no room */
 };
 
 /* Charges `bytes` to the account of the kind where the calling thread allocates. Of nothing,
@@ -31,6 +33,11 @@ CUresult shim_charge_grow(const struct shim_driver *driver, struct shim_charge *
 
 /* Nothing came of it: refunds. */
 void shim_charge_cancel(const struct shim_charge *charge);
+
+/* The driver has answered. True when it had no room and idle memory went back to it: it is to be
+   asked once more. */
+bool shim_charge_again(const struct shim_driver *driver, struct shim_charge *charge,
+                       CUresult result);
 
 /* What the driver answered: a lease of `address` after CUDA_SUCCESS, else a refund. */
 void shim_charge_end(const struct shim_charge *charge, CUresult result, uint64_t address);

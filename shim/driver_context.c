@@ -94,18 +94,32 @@ CUresult cuCtxDetach(CUcontext context)
     return shim_hook_leave(driver, result);
 }
 
+/* Whether the context that the driver would hand out is yet to be made. */
+static bool is_inactive(const struct shim_driver *driver, CUdevice ordinal)
+{
+    unsigned flags;
+    int is_active = 1;
+    return driver->call.cuDevicePrimaryCtxGetState && !shim_observe_capturing() &&
+           driver->call.cuDevicePrimaryCtxGetState(ordinal, &flags, &is_active) ==
+               CUDA_SUCCESS &&
+           !is_active;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice ordinal)
 {
     const struct shim_driver *driver = shim_driver_get();
     if (!driver || !driver->call.cuDevicePrimaryCtxRetain)
         return CUDA_ERROR_NOT_INITIALIZED;
-    CUresult result = driver->call.cuDevicePrimaryCtxRetain(context, ordinal);
     if (!shim_hook_enter())
-        return result;
+        return driver->call.cuDevicePrimaryCtxRetain(context, ordinal);
+    bool is_new = is_inactive(driver, ordinal);
+    CUresult result = driver->call.cuDevicePrimaryCtxRetain(context, ordinal);
     if (result == CUDA_SUCCESS && is_known(ordinal)) {
         atomic_store_explicit(&primaries[ordinal].handle, *context, memory_order_relaxed);
         atomic_fetch_add_explicit(&primaries[ordinal].retain_count, 1,
                                   memory_order_relaxed);
+        if (is_new)
+            shim_place_created(*context);
     }
     return shim_hook_leave(driver, result);
 }

@@ -3,7 +3,7 @@
 #include "shim/charge.h"
 #include "shim/driver.h"
 #include "shim/hook.h"
-#include "shim/lease.h"
+#include "shim/retain.h"
 
 /* Without an address there is nothing to lease, and the driver refuses in its own words. */
 static size_t charged_bytes(const void *address, size_t bytes)
@@ -14,13 +14,24 @@ static size_t charged_bytes(const void *address, size_t bytes)
 static CUresult allocate(const struct shim_driver *driver, CUdeviceptr *address,
                          size_t bytes)
 {
+    const struct shim_retain_request request = {POOL_LEASE_LINEAR, SHIM_RETAIN_PLAIN,
+                                                charged_bytes(address, bytes)};
     struct shim_charge charge;
+    uint64_t found;
+    if (shim_retain_claim(driver, &request, &found)) {
+        *address = found;
+        return CUDA_SUCCESS;
+    }
     CUresult result = shim_charge_begin(driver, "cuMemAlloc_v2", POOL_LEASE_LINEAR,
-                                        charged_bytes(address, bytes), &charge);
+                                        request.bytes, &charge);
     if (result != CUDA_SUCCESS)
         return result;
     result = driver->call.cuMemAlloc_v2(address, bytes);
+    if (shim_charge_again(driver, &charge, result))
+        result = driver->call.cuMemAlloc_v2(address, bytes);
     shim_charge_end(&charge, result, result == CUDA_SUCCESS ? *address : 0);
+    if (result == CUDA_SUCCESS)
+        shim_retain_adopt(driver, &request, *address);
     return result;
 }
 
@@ -44,6 +55,8 @@ static CUresult allocate_32(const struct shim_driver *driver, CUdeviceptr_v1 *ad
     if (result != CUDA_SUCCESS)
         return result;
     result = driver->call.cuMemAlloc(address, bytes);
+    if (shim_charge_again(driver, &charge, result))
+        result = driver->call.cuMemAlloc(address, bytes);
     shim_charge_end(&charge, result, result == CUDA_SUCCESS ? *address : 0);
     return result;
 }
@@ -59,6 +72,14 @@ CUresult cuMemAlloc(CUdeviceptr_v1 *address, unsigned bytes)
     return shim_hook_leave(driver, result);
 }
 
+static CUresult release(const struct shim_driver *driver, CUdeviceptr address)
+{
+    struct shim_release release = shim_release_begin(address);
+    CUresult result = driver->call.cuMemFree_v2(address);
+    shim_release_end(driver, &release, result);
+    return result;
+}
+
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
     struct shim_driver *driver = shim_driver_get();
@@ -66,9 +87,18 @@ CUresult cuMemFree_v2(CUdeviceptr address)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuMemFree_v2(address);
-    struct shim_release release = shim_release_begin(address);
-    CUresult result = driver->call.cuMemFree_v2(address);
-    shim_release_end(driver, &release, result);
+    CUresult result = CUDA_SUCCESS;
+    switch (shim_retain_free(driver, POOL_LEASE_LINEAR, address)) {
+    case SHIM_RETAIN_FREED:
+        break;
+    case SHIM_RETAIN_TWICE:
+        result = driver->call.cuMemFree_v2(SHIM_RETAIN_NOBODYS);
+        break;
+    case SHIM_RETAIN_UNTOUCHED:
+        result = release(driver, address);
+        break;
+    }
+    shim_retain_pay(driver);
     return shim_hook_leave(driver, result);
 }
 

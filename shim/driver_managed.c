@@ -13,6 +13,8 @@ static CUresult allocate(const struct shim_driver *driver, CUdeviceptr *address,
     if (result != CUDA_SUCCESS)
         return result;
     result = driver->call.cuMemAllocManaged(address, bytes, flags);
+    if (shim_charge_again(driver, &charge, result))
+        result = driver->call.cuMemAllocManaged(address, bytes, flags);
     shim_charge_end(&charge, result, result == CUDA_SUCCESS ? *address : 0);
     return result;
 }

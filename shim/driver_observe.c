@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "shim/retain.h"
+
 /* Memory order
-   [A] Each stamp is one read-modify-write of `stamps`, which all have one order. A free's stamp
+   [A] Each stamp is one read-modify-write of one clock, which all have one order. A free's stamp
        is taken after its work was submitted and released; a synchronisation's is acquired before
        the driver is called. So the driver is asked to wait after it was given all work of the
        frees that have a lower stamp.
@@ -24,7 +26,6 @@ static unsigned context_count; /* entries below are in use, or were */
 static bool sticky_everywhere; /* an error whose context has no entry, or none at all */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static _Atomic uint64_t stamps;
 static _Atomic uint64_t sync_count, sticky_count;
 
 /* The entry of a context; NULL when it has none. */
@@ -52,7 +53,7 @@ static struct context *find_or_add(CUcontext handle)
 
 uint64_t shim_observe_stamp(void)
 {
-    return 1 + atomic_fetch_add_explicit(&stamps, 1, memory_order_acq_rel); /* A */
+    return shim_retain_stamp(); /* A */
 }
 
 void shim_observe_sync_ended(CUcontext handle, uint64_t stamp)

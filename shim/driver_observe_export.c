@@ -6,6 +6,7 @@
 
 #include "shim/driver_observe.h"
 #include "shim/hook.h"
+#include "shim/retain.h"
 
 /* Memory order: count is a figure, and `some` says whether a look at the table is worth its
    lock; who frees an allocation has heard of its export from whoever exported it. */
@@ -78,6 +79,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuIpcGetMemHandle(handle, address);
+    address = shim_retain_seen(driver, address, NULL);
     CUresult result = driver->call.cuIpcGetMemHandle(handle, address);
     if (result == CUDA_SUCCESS)
         note(driver, address);
@@ -94,11 +96,19 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t
     if (!shim_hook_enter())
         return driver->call.cuMemGetHandleForAddressRange(handle, address, bytes, type,
                                                           flags);
+    address = shim_retain_seen(driver, address, NULL);
     CUresult result =
         driver->call.cuMemGetHandleForAddressRange(handle, address, bytes, type, flags);
     if (result == CUDA_SUCCESS)
         note(driver, address);
     return shim_hook_leave(driver, result);
+}
+
+/* The size of an allocation is what the program asked for. */
+static void correct_size(void *value, CUpointer_attribute attribute, uint64_t requested)
+{
+    if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE && requested > 0 && value)
+        *(size_t *)value = requested;
 }
 
 /* Tokens let another device's driver map the allocation. */
@@ -110,9 +120,13 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuPointerGetAttribute(value, attribute, address);
+    uint64_t requested;
+    address = shim_retain_seen(driver, address, &requested);
     CUresult result = driver->call.cuPointerGetAttribute(value, attribute, address);
     if (result == CUDA_SUCCESS && attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
         note(driver, address);
+    if (result == CUDA_SUCCESS)
+        correct_size(value, attribute, requested);
     return shim_hook_leave(driver, result);
 }
 
@@ -132,10 +146,14 @@ CUresult cuPointerGetAttributes(unsigned how_many, CUpointer_attribute *attribut
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuPointerGetAttributes(how_many, attributes, values, address);
+    uint64_t requested;
+    address = shim_retain_seen(driver, address, &requested);
     CUresult result =
         driver->call.cuPointerGetAttributes(how_many, attributes, values, address);
     if (result == CUDA_SUCCESS && asks_for_tokens(attributes, how_many))
         note(driver, address);
+    for (unsigned i = 0; requested > 0 && result == CUDA_SUCCESS && i < how_many; i++)
+        correct_size(values[i], attributes[i], requested);
     return shim_hook_leave(driver, result);
 }
 
@@ -150,6 +168,7 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuPointerSetAttribute(value, attribute, address);
+    address = shim_retain_seen(driver, address, NULL);
     CUresult result = driver->call.cuPointerSetAttribute(value, attribute, address);
     if (result == CUDA_SUCCESS && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         note(driver, address);

@@ -2,6 +2,13 @@
    was freed while it waits may be used by work that it does not wait for. */
 #include "shim/driver_observe.h"
 #include "shim/hook.h"
+#include "shim/retain.h"
+
+static void ended(const struct shim_driver *driver, CUcontext context, uint64_t stamp)
+{
+    shim_observe_sync_ended(context, stamp);
+    shim_retain_synchronised(driver, context, stamp);
+}
 
 CUresult cuCtxSynchronize(void)
 {
@@ -14,7 +21,7 @@ CUresult cuCtxSynchronize(void)
     uint64_t stamp = shim_observe_stamp();
     CUresult result = driver->call.cuCtxSynchronize();
     if (result == CUDA_SUCCESS)
-        shim_observe_sync_ended(context, stamp);
+        ended(driver, context, stamp);
     return shim_hook_leave(driver, result);
 }
 
@@ -28,6 +35,6 @@ CUresult cuCtxSynchronize_v2(CUcontext context)
     uint64_t stamp = shim_observe_stamp();
     CUresult result = driver->call.cuCtxSynchronize_v2(context);
     if (result == CUDA_SUCCESS)
-        shim_observe_sync_ended(context ? context : shim_observe_current(driver), stamp);
+        ended(driver, context ? context : shim_observe_current(driver), stamp);
     return shim_hook_leave(driver, result);
 }

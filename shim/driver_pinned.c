@@ -4,6 +4,7 @@
 #include "shim/charge.h"
 #include "shim/driver.h"
 #include "shim/hook.h"
+#include "shim/retain.h"
 
 enum { PAGE_BYTES = 4096 }; /* of x86-64 */
 
@@ -39,19 +40,52 @@ static CUresult ask(const struct shim_driver *driver, const struct request *requ
     return driver->call.cuMemHostAlloc(request->address, request->bytes, request->flags);
 }
 
+static struct shim_retain_request kept_as(const struct request *request)
+{
+    return (struct shim_retain_request){
+        .kind = POOL_LEASE_PINNED,
+        .flags = request->form == HOST_ALLOC ? request->flags : SHIM_RETAIN_PLAIN,
+        .bytes = placed_bytes(request) > 0 ? request->bytes : 0,
+    };
+}
+
+static bool claim(const struct shim_driver *driver, const struct request *request)
+{
+    const struct shim_retain_request wanted = kept_as(request);
+    uint64_t found;
+    if (!shim_retain_claim(driver, &wanted, &found))
+        return false;
+    *request->address = (void *)(uintptr_t)found;
+    return true;
+}
+
+static CUresult serve(const struct shim_driver *driver, const char *call,
+                      const struct request *request)
+{
+    const struct shim_retain_request wanted = kept_as(request);
+    struct shim_charge charge;
+    CUresult result = shim_charge_begin(driver, call, POOL_LEASE_PINNED,
+                                        placed_bytes(request), &charge);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = ask(driver, request);
+    if (shim_charge_again(driver, &charge, result))
+        result = ask(driver, request);
+    uint64_t address = result == CUDA_SUCCESS ? (uintptr_t)*request->address : 0;
+    shim_charge_end(&charge, result, address);
+    if (result == CUDA_SUCCESS)
+        shim_retain_adopt(driver, &wanted, address);
+    return result;
+}
+
 static CUresult allocate(const struct shim_driver *driver, const char *call,
                          const struct request *request)
 {
-    struct shim_charge charge;
     if (!shim_hook_enter())
         return ask(driver, request);
-    CUresult result = shim_charge_begin(driver, call, POOL_LEASE_PINNED,
-                                        placed_bytes(request), &charge);
-    if (result == CUDA_SUCCESS) {
-        result = ask(driver, request);
-        shim_charge_end(&charge, result,
-                        result == CUDA_SUCCESS ? (uintptr_t)*request->address : 0);
-    }
+    CUresult result = CUDA_SUCCESS;
+    if (!claim(driver, request))
+        result = serve(driver, call, request);
     return shim_hook_leave(driver, result);
 }
 
@@ -82,6 +116,14 @@ CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags)
                : CUDA_ERROR_NOT_INITIALIZED;
 }
 
+static CUresult release(const struct shim_driver *driver, void *address)
+{
+    struct shim_release release = shim_release_begin((uintptr_t)address);
+    CUresult result = driver->call.cuMemFreeHost(address);
+    shim_release_end(driver, &release, result);
+    return result;
+}
+
 CUresult cuMemFreeHost(void *address)
 {
     const struct shim_driver *driver = shim_driver_get();
@@ -89,8 +131,17 @@ CUresult cuMemFreeHost(void *address)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuMemFreeHost(address);
-    struct shim_release release = shim_release_begin((uintptr_t)address);
-    CUresult result = driver->call.cuMemFreeHost(address);
-    shim_release_end(driver, &release, result);
+    CUresult result = CUDA_SUCCESS;
+    switch (shim_retain_free(driver, POOL_LEASE_PINNED, (uintptr_t)address)) {
+    case SHIM_RETAIN_FREED:
+        break;
+    case SHIM_RETAIN_TWICE:
+        result = driver->call.cuMemFreeHost((void *)SHIM_RETAIN_NOBODYS);
+        break;
+    case SHIM_RETAIN_UNTOUCHED:
+        result = release(driver, address);
+        break;
+    }
+    shim_retain_pay(driver);
     return shim_hook_leave(driver, result);
 }

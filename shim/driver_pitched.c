@@ -49,6 +49,9 @@ static CUresult allocate(const struct shim_driver *driver, CUdeviceptr *address,
     size_t pitch_before = pitch ? *pitch : 0;
     result =
         driver->call.cuMemAllocPitch_v2(address, pitch, width, height, element_bytes);
+    if (shim_charge_again(driver, &charge, result))
+        result =
+            driver->call.cuMemAllocPitch_v2(address, pitch, width, height, element_bytes);
     if (result != CUDA_SUCCESS) {
         shim_charge_end(&charge, result, 0);
         return result;
@@ -87,6 +90,9 @@ static CUresult allocate_32(const struct shim_driver *driver, CUdeviceptr_v1 *ad
     CUdeviceptr_v1 address_before = address ? *address : 0;
     unsigned pitch_before = pitch ? *pitch : 0;
     result = driver->call.cuMemAllocPitch(address, pitch, width, height, element_bytes);
+    if (shim_charge_again(driver, &charge, result))
+        result =
+            driver->call.cuMemAllocPitch(address, pitch, width, height, element_bytes);
     if (result != CUDA_SUCCESS) {
         shim_charge_end(&charge, result, 0);
         return result;

@@ -1,10 +1,13 @@
 /* How large a device is and how much of it is left, as its ceiling makes it. The first forms
    have 32 bits for an answer, and no more may be written. */
+#include <limits.h>
+
 #include "shim/device.h"
 #include "shim/driver.h"
 #include "shim/hook.h"
 #include "shim/mempool.h"
 #include "shim/place.h"
+#include "shim/retain.h"
 
 static size_t least(size_t a, uint64_t b)
 {
@@ -46,13 +49,14 @@ CUresult cuDeviceTotalMem(unsigned *bytes, CUdevice ordinal)
     return shim_hook_leave(driver, result);
 }
 
-/* What the ceiling leaves. The charge may exceed it only by a race with a refund; then
-   nothing is left. */
+/* What the ceiling leaves, if what is idle is given back. The charge may exceed it only by a race
+   with a refund; then nothing is left. */
 static uint64_t left_bytes(const struct shim_device *device)
 {
     uint64_t limit = device->ceiling.bytes;
     uint64_t charged = policy_ledger_charged(&device->account);
-    return charged < limit ? limit - charged : 0;
+    uint64_t idle = least(charged, shim_retain_idle_bytes(device));
+    return charged - idle < limit ? limit - (charged - idle) : 0;
 }
 
 /* What can really be served: what the driver has, and what the ceiling leaves. The program
@@ -69,7 +73,8 @@ static void limit_info(const struct shim_driver *driver, size_t *free_bytes,
     if (total_bytes)
         *total_bytes = least(*total_bytes, place.device->ceiling.bytes);
     if (free_bytes)
-        *free_bytes = least(*free_bytes, left_bytes(place.device));
+        *free_bytes = least(*free_bytes + shim_retain_idle_bytes(place.device),
+                            left_bytes(place.device));
 }
 
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
@@ -84,6 +89,12 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
     return shim_hook_leave(driver, result);
 }
 
+static unsigned with_idle_32(unsigned free_bytes, const struct shim_device *device)
+{
+    uint64_t sum = free_bytes + shim_retain_idle_bytes(device);
+    return least_32(UINT_MAX, sum);
+}
+
 static void limit_info_32(const struct shim_driver *driver, unsigned *free_bytes,
                           unsigned *total_bytes)
 {
@@ -94,7 +105,8 @@ static void limit_info_32(const struct shim_driver *driver, unsigned *free_bytes
     if (total_bytes)
         *total_bytes = least_32(*total_bytes, place.device->ceiling.bytes);
     if (free_bytes)
-        *free_bytes = least_32(*free_bytes, left_bytes(place.device));
+        *free_bytes =
+            least_32(with_idle_32(*free_bytes, place.device), left_bytes(place.device));
 }
 
 CUresult cuMemGetInfo(unsigned *free_bytes, unsigned *total_bytes)

@@ -34,6 +34,8 @@ static CUresult lock_pages(const struct shim_driver *driver, const char *call,
                                         locked_bytes(address, bytes, flags), &charge);
     if (result == CUDA_SUCCESS) {
         result = ask(address, bytes, flags);
+        if (shim_charge_again(driver, &charge, result))
+            result = ask(address, bytes, flags);
         shim_charge_end(&charge, result, (uintptr_t)address);
     }
     return shim_hook_leave(driver, result);

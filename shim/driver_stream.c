@@ -95,6 +95,11 @@ static CUresult draw_from(const struct shim_driver *driver, struct shim_mempool 
     CUdeviceptr before = *request->address;
     shim_device_count(SHIM_DEVICE_ALLOCS);
     result = ask(driver, request);
+    if (shim_retain_after_refusal(driver, result, POOL_LEASE_ORDERED, request->bytes,
+                                  &draw.trimmed)) {
+        shim_device_count(SHIM_DEVICE_ALLOCS);
+        result = ask(driver, request);
+    }
     if (result != CUDA_SUCCESS) {
         shim_mempool_cancel(driver, &draw, result);
         return result;

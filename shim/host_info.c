@@ -8,6 +8,7 @@
 
 #include "shim/jemalloc.h"
 #include "shim/libc.h"
+#include "shim/retain.h"
 #include "shim/say.h"
 
 struct numbers {
@@ -76,9 +77,11 @@ int mallopt(int parameter, int value)
 
 int malloc_trim(size_t pad)
 {
+    int kept = errno;
+    shim_retain_trim();
+    errno = kept;
     if (shim_host_passing())
         return shim_libc.malloc_trim(pad);
-    int kept = errno;
     size_t released = pool_heap_trim(&shim_host.heap);
     uint64_t before = statistic("stats.resident");
     (void)shim_jemalloc_purge();

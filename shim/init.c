@@ -19,6 +19,7 @@
 #include "shim/mempool.h"
 #include "shim/place.h"
 #include "shim/report.h"
+#include "shim/retain.h"
 #include "shim/say.h"
 #include "shim/verbose.h"
 
@@ -171,6 +172,7 @@ static void fork_done_in_parent(void)
 static void fork_done_in_child(void)
 {
     fork_done(true);
+    shim_retain_fork_in_child();
     shim_report_fork_done_in_child();
     shim_limits_own();
 }

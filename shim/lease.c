@@ -4,6 +4,7 @@
 
 #include "shim/host_source.h"
 #include "shim/mempool.h"
+#include "shim/retain.h"
 #include "shim/room.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -37,8 +38,27 @@ bool shim_lease_close(uint64_t address, struct pool_lease *lease)
     return pool_lease_close(&leases, address, lease);
 }
 
+bool shim_lease_visit(uint64_t address,
+                      void (*look)(void *context, struct pool_lease *lease),
+                      void *context)
+{
+    shim_lease_open_all();
+    return pool_lease_visit(&leases, address, look, context);
+}
+
+static void copy(void *context, struct pool_lease *lease)
+{
+    *(struct pool_lease *)context = *lease;
+}
+
+bool shim_lease_find(uint64_t address, struct pool_lease *lease)
+{
+    return shim_lease_visit(address, copy, lease);
+}
+
 void shim_lease_settle(const struct pool_lease *lease)
 {
+    shim_retain_forget(lease->block);
     struct shim_device *device = shim_device_known(lease->device);
     switch ((enum pool_lease_kind)lease->kind) {
     case POOL_LEASE_ORDERED:

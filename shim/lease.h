@@ -18,6 +18,13 @@ void shim_lease_open(const struct pool_lease *lease);
    another thread may be given the same address. */
 bool shim_lease_close(uint64_t address, struct pool_lease *lease);
 
+/* Shows the lease of an address to `look`, under a lock, or copies it; false: we have none. All
+   but the address may be changed. */
+bool shim_lease_visit(uint64_t address,
+                      void (*look)(void *context, struct pool_lease *lease),
+                      void *context);
+bool shim_lease_find(uint64_t address, struct pool_lease *lease);
+
 /* The memory of a closed lease is free: takes its bytes off the account. */
 void shim_lease_settle(const struct pool_lease *lease);
 

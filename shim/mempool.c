@@ -269,7 +269,8 @@ void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_dra
     shim_mempool_returned(owner, draw->bytes);
     shim_mempool_refresh(driver, owner);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        shim_room_driver_refused(driver, draw->call, draw->pool->device, draw->bytes);
+        shim_room_driver_refused(driver, draw->call, draw->pool->device, draw->bytes,
+                                 &draw->trimmed);
 }
 
 void shim_mempool_returned(uint32_t owner, uint64_t bytes)

@@ -12,6 +12,7 @@
 
 #include "shim/device.h"
 #include "shim/driver.h"
+#include "shim/retain.h"
 
 enum {
     /* At once. Of further ones nothing is charged, and nothing refused. */
@@ -25,7 +26,8 @@ struct shim_draw {
     const char *call;
     struct shim_mempool *pool;
     uint64_t bytes;
-    uint64_t admitted_bytes; /* beyond what the pool had */
+    uint64_t admitted_bytes;            /* beyond what the pool had */
+    struct shim_retain_trimmed trimmed; /* if the driver had no room */
 };
 
 /* The pool that stream-ordered memory of the device comes from; NULL: not known. */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "shim/lease.h"
+#include "shim/retain.h"
 
 /* Memory order
    [A] contexts[] is read and changed under `lock`. A thread keeps what it found there, with
@@ -11,6 +12,11 @@
        moves by a release under the lock whenever a context begins to end or has ended, and is
        acquired before each use. A thread that used a context while another thread ended it
        may be one version late, as its call may be with the driver. */
+
+enum {
+    /* Of one context, at once. */
+    INCARNATIONS_MOST = 8,
+};
 
 struct context {
     CUcontext handle; /* NULL: a free entry */
@@ -47,13 +53,14 @@ static uint32_t next_owner(void)
 }
 
 /* The entry of a live context; a new one where it is met for the first time. Under the lock. */
-static struct context *enter(CUcontext handle)
+static struct context *enter(CUcontext handle, bool is_new)
 {
     struct context *context = find(handle);
     struct context *empty = find(NULL);
     if (context || !empty)
         return context;
     *empty = (struct context){.handle = handle, .owner = next_owner(), .ordinal = -1};
+    shim_retain_met(empty->owner, is_new);
     return empty;
 }
 
@@ -62,7 +69,7 @@ static uint32_t meet(CUcontext handle, CUdevice ordinal)
 {
     uint32_t owner = 0;
     pthread_mutex_lock(&lock);
-    struct context *context = enter(handle);
+    struct context *context = enter(handle, false);
     if (context) {
         context->ordinal = ordinal;
         owner = context->owner;
@@ -100,7 +107,9 @@ static bool look_up(const struct shim_driver *driver, CUcontext handle, uint64_t
         return false;
     here.handle = handle;
     here.version = now;
-    here.place = (struct shim_place){device, owner};
+    uint32_t owners[2];
+    bool is_only = shim_place_owners(handle, owners, 2) < 2;
+    here.place = (struct shim_place){device, owner, handle, is_only};
     return true;
 }
 
@@ -129,14 +138,56 @@ static void mark(CUcontext handle, bool is_ending)
             contexts[i].is_ending = is_ending;
 }
 
+void shim_place_created(CUcontext handle)
+{
+    pthread_mutex_lock(&lock);
+    if (handle)
+        (void)enter(handle, true);
+    pthread_mutex_unlock(&lock);
+}
+
+CUcontext shim_place_handle(uint32_t owner)
+{
+    CUcontext handle = NULL;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST && !handle; i++)
+        if (contexts[i].owner == owner && !contexts[i].is_ending)
+            handle = contexts[i].handle;
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+/* Under the lock. */
+static unsigned list(CUcontext handle, bool is_ending, uint32_t owners[], unsigned most)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST && count < most; i++)
+        if (contexts[i].handle == handle && contexts[i].is_ending == is_ending)
+            owners[count++] = contexts[i].owner;
+    return count;
+}
+
+unsigned shim_place_owners(CUcontext handle, uint32_t owners[], unsigned most)
+{
+    pthread_mutex_lock(&lock);
+    unsigned count = handle ? list(handle, false, owners, most) : 0;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
 void shim_place_ending(CUcontext handle)
 {
+    uint32_t owners[INCARNATIONS_MOST];
     if (!handle)
         return;
     pthread_mutex_lock(&lock);
+    unsigned count = list(handle, false, owners, INCARNATIONS_MOST);
     mark(handle, true);
     move_on();
     pthread_mutex_unlock(&lock);
+    /* Waits for calls of ours that are with the driver: not under the lock. */
+    while (count > 0)
+        shim_retain_ending(owners[--count]);
 }
 
 /* Takes an incarnation that was ending out; 0 when there is none. One that was met since may
@@ -162,9 +213,14 @@ static uint32_t take_ended(CUcontext handle)
 /* A new incarnation may have been met since: then both are of the one context, and end with it. */
 static void keep(CUcontext handle)
 {
+    uint32_t owners[INCARNATIONS_MOST];
     pthread_mutex_lock(&lock);
+    unsigned count = list(handle, true, owners, INCARNATIONS_MOST);
     mark(handle, false);
+    move_on();
     pthread_mutex_unlock(&lock);
+    while (count > 0)
+        shim_retain_ended(owners[--count], false);
 }
 
 void shim_place_ended(CUcontext handle, bool ended)
@@ -175,14 +231,16 @@ void shim_place_ended(CUcontext handle, bool ended)
         keep(handle);
         return;
     }
-    for (uint32_t owner; (owner = take_ended(handle)) != 0;)
+    for (uint32_t owner; (owner = take_ended(handle)) != 0;) {
         shim_lease_end_owner(owner);
+        shim_retain_ended(owner, true);
+    }
 }
 
 void shim_place_attach(CUcontext handle)
 {
     pthread_mutex_lock(&lock);
-    struct context *context = handle ? enter(handle) : NULL;
+    struct context *context = handle ? enter(handle, false) : NULL;
     if (context)
         context->attach_count++;
     pthread_mutex_unlock(&lock);

@@ -21,6 +21,8 @@ enum {
 struct shim_place {
     struct shim_device *device;
     uint32_t owner; /* the incarnation of the context; 0: not remembered */
+    CUcontext handle;
+    bool is_only; /* no other incarnation of the context lives */
 };
 
 /* False when no context is current, or its device cannot be told. Asks the driver for the
@@ -33,6 +35,16 @@ void shim_place_ending(CUcontext context);
 
 /* After: if it has ended, so have all leases of the incarnations that were ending. */
 void shim_place_ended(CUcontext context, bool ended);
+
+/* The program has made a context: nothing was submitted to it yet. */
+void shim_place_created(CUcontext context);
+
+/* The handle of an incarnation that lives; NULL: it does not, or it is ending. */
+CUcontext shim_place_handle(uint32_t owner);
+
+/* The incarnations of a context that live, more than one after an end that did not come about;
+   how many there are, at most `most`. */
+unsigned shim_place_owners(CUcontext context, uint32_t owners[], unsigned most);
 
 /* Somebody else uses a context, too; or no longer: true when its maker, or another, still does. */
 void shim_place_attach(CUcontext context);

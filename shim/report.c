@@ -15,6 +15,7 @@
 #include "shim/host_account.h"
 #include "shim/host_clear.h"
 #include "shim/outcome.h"
+#include "shim/retain.h"
 #include "shim/say.h"
 
 /* Newer than some C libraries that we are loaded under. */
@@ -153,6 +154,7 @@ static struct pool_stats take_stock(void)
     stats.driver_calls_refused = shim_outcome_driver_refusals();
     stats.driver_calls_unknown_lookups = shim_lookup_unknown();
     shim_observe_report(&stats);
+    shim_retain_report(&stats);
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
         stats.faults_minor = (uint64_t)usage.ru_minflt;
         stats.faults_major = (uint64_t)usage.ru_majflt;
@@ -168,6 +170,7 @@ static void put_report(enum policy_report_form format, struct pool_text *text)
         .version = TIDEMARK_VERSION,
         .program = program_invocation_name,
         .retention = shim_host_retention(),
+        .device_retention = shim_retain_state(),
         .process_id = (uint64_t)getpid(),
         .stats = take_stock(),
         .devices = devices,

@@ -5,6 +5,7 @@
 #include "shim/mempool.h"
 #include "shim/outcome.h"
 #include "shim/place.h"
+#include "shim/retain.h"
 
 static struct policy_ledger_account *account_of(struct shim_device *device)
 {
@@ -28,6 +29,7 @@ struct policy_verdict shim_room_charge(const struct shim_driver *driver,
     /* What could not fit if all were idle is refused as it is. */
     if (verdict.kind != POLICY_OVER_CEILING || bytes > verdict.limit_bytes)
         return verdict;
+    shim_retain_make_room(driver, device, bytes, verdict.short_bytes);
     shim_mempool_trim(driver, device, verdict.short_bytes);
     return shim_room_try(device, bytes);
 }
@@ -67,11 +69,15 @@ static void ask_free(const struct shim_driver *driver, struct shim_device *devic
 }
 
 void shim_room_driver_refused(const struct shim_driver *driver, const char *call,
-                              struct shim_device *device, uint64_t bytes)
+                              struct shim_device *device, uint64_t bytes,
+                              const struct shim_retain_trimmed *trimmed)
 {
     struct shim_outcome_shortage shortage = {
         .asked_bytes = bytes,
         .charged_bytes = policy_ledger_charged(account_of(device)),
+        .idle_bytes = trimmed->idle_bytes,
+        .trimmed_bytes = trimmed->trimmed_bytes,
+        .largest_idle_bytes = trimmed->largest_idle_bytes,
     };
     if (device)
         ask_free(driver, device, &shortage);

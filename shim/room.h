@@ -6,6 +6,7 @@
 #include "policy/verdict.h"
 #include "shim/device.h"
 #include "shim/driver.h"
+#include "shim/retain.h"
 
 /* Charges `bytes` if they fit, or do once idle memory is gone. Not admitted: nothing is
    charged, and nothing is counted yet. */
@@ -24,7 +25,8 @@ CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,
 /* The driver had no memory for what was admitted, and has been refunded: says so, with what the
    driver says is free where it may be asked. */
 void shim_room_driver_refused(const struct shim_driver *driver, const char *call,
-                              struct shim_device *device, uint64_t bytes);
+                              struct shim_device *device, uint64_t bytes,
+                              const struct shim_retain_trimmed *trimmed);
 
 /* Takes bytes that were charged off again. */
 void shim_room_refund(struct shim_device *device, uint64_t bytes);

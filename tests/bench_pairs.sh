@@ -10,7 +10,7 @@ build=$1
 pairs() {
     folder=$1
     shift
-    env LD_LIBRARY_PATH="$build/$folder" "$@" "$build/bench/pairs" --rounds 5 --pairs 20 0 3 2>&1 ||
+    env LD_LIBRARY_PATH="$build/$folder" TIDEMARK_DEVICE_RETAIN=off "$@" "$build/bench/pairs" --rounds 5 --pairs 20 0 3 2>&1 ||
         echo "exit $?"
 }
 

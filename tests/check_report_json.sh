@@ -41,6 +41,7 @@ expect("version", "1.2.3", report.pop("tidemark"))
 expect("process", 4242, report.pop("process_id"))
 expect("program, byte by byte", '/opt/a "b"\\c\n\u00c3\u00a9', report.pop("program"))
 expect("retention", "on", report.pop("retention"))
+expect("device_retention", "off: valgrind", report.pop("device_retention"))
 expect("counters", counters, report)
 expect("a device with a default ceiling", {
     "ordinal": 0, "ceiling_bytes": 85899345920, "ceiling_source": "device less headroom",

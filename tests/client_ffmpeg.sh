@@ -30,7 +30,8 @@ frames() {
 log=$expect_work/calls
 plain=$(frames '' ffmpeg -nostdin -loglevel error)
 device=$(frames ',hwupload_cuda,hwdownload,format=nv12' \
-    env LD_LIBRARY_PATH="$driver" ${PRELOAD:+LD_PRELOAD="$PRELOAD"} SIMCUDA_LOG="$log" \
+    env LD_LIBRARY_PATH="$driver" ${PRELOAD:+LD_PRELOAD="$PRELOAD"} TIDEMARK_DEVICE_RETAIN=off \
+    SIMCUDA_LOG="$log" \
     ffmpeg -nostdin -loglevel error -init_hw_device cuda=cu:0 -filter_hw_device cu)
 expect_lines "the plain run has its frames" 45 "$(echo "$plain" | grep -v '^#')"
 expect_same "frames come back from the device as they were" "$plain" "$device"

@@ -40,7 +40,7 @@ expect_binds "switched off" "$out"
 # The library's own counters and the driver's log: thirty-six binds more change none of them. How
 # many calls the ordinary sizes take depends on which threads meet in the first bind.
 counters() { # BINDS FILE
-    TIDEMARK_REPORT=$2 TIDEMARK_REPORT_FORMAT=json SIMCUDA_LOG=$expect_work/calls \
+    TIDEMARK_DEVICE_RETAIN=off TIDEMARK_REPORT=$2 TIDEMARK_REPORT_FORMAT=json SIMCUDA_LOG=$expect_work/calls \
         "$client" "$1" >/dev/null
     grep -oE '"(retained|alloc|free)": [0-9]+' "$2" | tr '\n' ' '
     echo "driver: $(grep -cE '^cuMem(Alloc|Free)' "$expect_work/calls")"

@@ -7,6 +7,7 @@
 
 #include "shim/guard.h"
 #include "shim/init.h"
+#include "shim/retain.h"
 #include "tests/suite.h"
 
 static struct shim_driver fake;
@@ -27,6 +28,29 @@ struct shim_driver *shim_driver_get(void)
 const struct shim_settings *shim_settings(void)
 {
     return &settings;
+}
+
+uint64_t shim_retain_stamp(void)
+{
+    static _Atomic uint64_t clock;
+    return 1 + atomic_fetch_add_explicit(&clock, 1, memory_order_acq_rel);
+}
+
+uint64_t shim_retain_seen(const struct shim_driver *driver, uint64_t address,
+                          uint64_t *bytes)
+{
+    (void)driver;
+    if (bytes)
+        *bytes = 0;
+    return address;
+}
+
+void shim_retain_synchronised(const struct shim_driver *driver, CUcontext context,
+                              uint64_t stamp)
+{
+    (void)driver;
+    (void)context;
+    (void)stamp;
 }
 
 static inline CUresult work(void)

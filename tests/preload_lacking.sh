@@ -19,10 +19,12 @@ same() { # WHAT DRIVER_FOLDER
     for route in dlsym gpa; do
         plain=$(tour "$2" $route)
         expect_same "$1, $route" "$plain" \
-            "$(tour "$2" $route LD_PRELOAD="$build/libtidemark.so" TIDEMARK_DEVICE_MEM=none)"
+            "$(tour "$2" $route LD_PRELOAD="$build/libtidemark.so" TIDEMARK_DEVICE_MEM=none \
+                TIDEMARK_DEVICE_RETAIN=$retain)"
     done
 }
 
+retain=50%
 for driver in simcuda simcuda-12.2 simcuda-11.4; do
     same "$driver" "$build/$driver"
     expect_match "$driver: the tour is long" '^cuMemFree_v2 0$' "$plain"
@@ -32,6 +34,9 @@ expect_match "the newest driver has what the tour wants" '^cuCtxSynchronize_v2 f
 expect_match "and the oldest has not" '^cuCtxSynchronize_v2 absent$' \
     "$(tour "$build/simcuda-11.4" dlsym)"
 
+# A function that is hidden from dlsym alone goes past the library by the other road, and with it
+# what the program says of memory that is retained.
+retain=off
 symbols=$(sed -n 's/^\(HOOK\|CALL\)(\([A-Za-z0-9_]*\),.*/\2/p' "$2")
 for symbol in $symbols; do
     mkdir "$expect_work/$symbol"

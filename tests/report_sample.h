@@ -70,6 +70,7 @@ static inline struct pool_report report_sample(void)
         .version = "1.2.3",
         .program = "/opt/a \"b\"\\c\n\xc3\xa9",
         .retention = "on",
+        .device_retention = "off: valgrind",
         .process_id = 4242,
         .devices = report_sample_devices,
         .device_count = 3,

@@ -34,7 +34,9 @@ static struct sim_driver sim;
 static inline void *sim_symbol(const char *name)
 {
     void *found = dlsym(sim.library, name);
+#ifndef SIM_MAY_LACK /* functions that an older driver has not: they are NULL */
     ck_assert_msg(found != NULL, "%s is not exported", name);
+#endif
     return found;
 }
 

@@ -66,7 +66,7 @@ foreach(name preload_accounts preload_lifetimes preload_queries preload_random
   tidemark_hooks_test(${name} simcuda)
   target_compile_definitions(${name} PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
-    "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0")
+    "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_DEVICE_RETAIN=off;TIDEMARK_PINNED_RETAIN=off")
 endforeach()
 tidemark_script_test(preload_calls preload_calls.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(preload_reality preload_reality.sh ${CMAKE_BINARY_DIR})

@@ -57,10 +57,12 @@ START_TEST(the_text_names_the_process_and_what_it_retains)
     struct pool_report report = {.version = "1.2.3",
                                  .program = "/bin/true",
                                  .retention = "off: TIDEMARK=off",
+                                 .device_retention = "off: cuda-gdb",
                                  .process_id = 17};
     const char *text = render(pool_report_put_text, &report, ROOM);
     const char expected[] = "tidemark 1.2.3 report for process 17, /bin/true\n"
                             "retention             off: TIDEMARK=off\n"
+                            "device retention      off: cuda-gdb\n"
                             "heap\n"
                             "  claims              0\n";
     ck_assert_mem_eq(text, expected, strlen(expected));
@@ -90,7 +92,8 @@ END_TEST
 
 START_TEST(the_text_gives_sizes_and_only_sizes_a_unit)
 {
-    struct pool_report report = {.version = "1", .retention = "on"};
+    struct pool_report report = {
+        .version = "1", .retention = "on", .device_retention = "on"};
     report.stats.heap_claims = 1048576;
     report.stats.heap_live_bytes = 1048576;
     const char *text = render(pool_report_put_text, &report, ROOM);
@@ -155,7 +158,10 @@ END_TEST
 
 START_TEST(the_json_of_a_process_without_devices_has_an_empty_array)
 {
-    struct pool_report report = {.version = "1.2.3", .retention = "on", .process_id = 17};
+    struct pool_report report = {.version = "1.2.3",
+                                 .retention = "on",
+                                 .device_retention = "on",
+                                 .process_id = 17};
     const char *json = render(pool_report_put_json, &report, ROOM);
     const char expected[] = "{\n"
                             "  \"schema\": \"tidemark.report/1\",\n"
@@ -163,6 +169,7 @@ START_TEST(the_json_of_a_process_without_devices_has_an_empty_array)
                             "  \"process_id\": 17,\n"
                             "  \"program\": null,\n"
                             "  \"retention\": \"on\",\n"
+                            "  \"device_retention\": \"on\",\n"
                             "  \"heap\": {\"claims\": 0, ";
     const char end[] = "},\n  \"devices\": [],\n  \"host\": []\n}\n";
     ck_assert_mem_eq(json, expected, strlen(expected));
