@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,11 +18,13 @@
 enum {
     /* Far above any critical section, far below a user's patience. */
     POOL_LOCK_WAIT_MS = 200,
+    POOL_LOCK_WAY_MS = 5, /* for a thread to wake up in; between steps that take longer */
 };
 
 struct pool_lock {
     pthread_mutex_t mutex;
-    _Atomic bool lost; /* a hint: relaxed, it only saves waiting */
+    _Atomic bool lost;        /* a hint: relaxed, it only saves waiting */
+    _Atomic unsigned waiting; /* threads that wait: a hint, too */
     /* The thread that holds it across its fork; 0: none. In a child of another thread's fork it
        is one of the parent's, and glibc may give a thread of the child its stack, and name. */
     _Atomic pthread_t forking;
@@ -42,7 +45,10 @@ static inline bool pool_lock_wait(struct pool_lock *lock)
     until.tv_nsec += POOL_LOCK_WAIT_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
-    return pthread_mutex_timedlock(&lock->mutex, &until) == 0;
+    atomic_fetch_add_explicit(&lock->waiting, 1, memory_order_relaxed);
+    bool taken = pthread_mutex_timedlock(&lock->mutex, &until) == 0;
+    atomic_fetch_sub_explicit(&lock->waiting, 1, memory_order_relaxed);
+    return taken;
 }
 
 /* Takes the lock if nobody has it. */
@@ -69,6 +75,30 @@ POLICY_MUST_CHECK static inline bool pool_lock_take(struct pool_lock *lock)
 static inline void pool_lock_give(struct pool_lock *lock)
 {
     pthread_mutex_unlock(&lock->mutex);
+}
+
+static inline int64_t pool_lock_clock_ns(void)
+{
+    struct timespec now = {0};
+    int kept = errno;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    errno = kept;
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Between two steps of long work: lets one go first that waits. A thread that gives a mutex and
+   takes it again nearly always wins over one that has to wake up first, so it waits a while
+   for that. False when the lock is lost then. */
+POLICY_MUST_CHECK static inline bool pool_lock_make_way(struct pool_lock *lock)
+{
+    unsigned waiting = atomic_load_explicit(&lock->waiting, memory_order_relaxed);
+    int64_t end_ns = pool_lock_clock_ns() + POOL_LOCK_WAY_MS * INT64_C(1000000);
+    pool_lock_give(lock);
+    while (waiting > 0 &&
+           waiting <= atomic_load_explicit(&lock->waiting, memory_order_relaxed) &&
+           pool_lock_clock_ns() < end_ns)
+        sched_yield();
+    return pool_lock_take(lock);
 }
 
 /* Whether a thread of this name holds the lock for a fork. */

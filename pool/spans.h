@@ -27,7 +27,8 @@ enum {
     POOL_SPAN_HUGE_GRANULES =
         32,                    /* a huge page, and how much of the area stays without */
     POOL_SPAN_LIMIT_SHIFT = 9, /* 512 granules, 32 MiB */
-    POOL_SPAN_FORK_GRANULES = 16, /* a shorter span is not worth a mark around a fork */
+    POOL_SPAN_FORK_GRANULES = 16,   /* a shorter span is not worth a mark around a fork */
+    POOL_SPAN_STEP_GRANULES = 4096, /* 256 MiB: what goes back before others are let in */
     POOL_SPAN_MOST_INDEX = (1 << POOL_INDEX_BITS) - 1,
 };
 

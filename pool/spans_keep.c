@@ -32,35 +32,61 @@ static uint32_t discard_tail(struct pool_spans *spans, uint32_t index, uint32_t 
     return granules;
 }
 
-/* Gives `granules` of free memory back, the highest addresses first. Ends: each round makes
-   one span clean, or stops. */
-static size_t discard_last(struct pool_spans *spans, uint32_t granules)
+/* Gives up to `most` granules of free memory back, the highest addresses first; how many. Ends:
+   each round makes one span clean, or stops. */
+static uint32_t discard_last(struct pool_spans *spans, uint32_t most)
 {
     uint32_t given = 0;
-    while (given < granules) {
+    while (given < most) {
         uint32_t index = pool_free_spans_last_dirty(&spans->free);
-        uint32_t part = index ? discard_tail(spans, index, granules - given) : 0;
+        uint32_t part = index ? discard_tail(spans, index, most - given) : 0;
         if (part == 0)
             break;
         given += part;
     }
-    return bytes_of(given);
+    return given;
 }
 
-/* Gives all free memory back, in address order. */
-static size_t discard_all(struct pool_spans *spans)
+/* The same in address order, which takes one walk. */
+static uint32_t discard_some(struct pool_spans *spans, uint32_t most)
 {
     uint32_t given = 0, index = 1, top = POOL_GET(spans, top);
-    while (index < top) {
+    while (index < top && given < most) {
         uint32_t granules = POOL_GET(at(spans, index), granules);
+        uint32_t part = granules < most - given ? granules : most - given;
         if (POOL_GET(at(spans, index), state) == POOL_FREE &&
-            spans->source->discard(address_of(spans, index), bytes_of(granules))) {
-            index = pool_free_spans_clean_tail(&spans->free, index, granules, top);
-            given += granules;
+            spans->source->discard(address_of(spans, index + granules - part),
+                                   bytes_of(part))) {
+            index = pool_free_spans_clean_tail(&spans->free, index, part, top);
+            given += part;
         }
         index += POOL_GET(at(spans, index), granules);
     }
-    return bytes_of(given);
+    return given;
+}
+
+static uint32_t one_step(uint32_t granules)
+{
+    return granules < POOL_SPAN_STEP_GRANULES ? granules : POOL_SPAN_STEP_GRANULES;
+}
+
+/* Goes on with `left` granules, step by step, and gives the lock. What others make dirty
+   meanwhile is theirs: there is an end. */
+static uint32_t discard_rest(struct pool_spans *spans, uint32_t left,
+                             uint32_t (*discard)(struct pool_spans *spans, uint32_t most))
+{
+    uint32_t given = 0;
+    while (left > 0) {
+        uint32_t step = one_step(left), part = discard(spans, step);
+        given += part;
+        left -= part;
+        if (part < step || left == 0)
+            break;
+        if (!pool_lock_make_way(&spans->lock))
+            return given;
+    }
+    pool_lock_give(&spans->lock);
+    return given;
 }
 
 size_t pool_spans_trim(struct pool_spans *spans)
@@ -68,16 +94,26 @@ size_t pool_spans_trim(struct pool_spans *spans)
     if (!pool_lock_take(&spans->lock))
         return 0;
     pool_spans_drain(spans);
-    size_t bytes = discard_all(spans);
-    pool_lock_give(&spans->lock);
-    return bytes;
+    return bytes_of(
+        discard_rest(spans, POOL_GET(&spans->free, dirty_granules), discard_some));
 }
 
-static size_t age_free(struct pool_spans *spans)
+/* Unneeded granules: how many may still go back in this step, and how many must wait for a later
+   one. */
+struct allowance {
+    uint32_t now, later;
+};
+
+static uint32_t age_free(struct pool_spans *spans, struct allowance *allowance)
 {
     uint32_t dirty = POOL_GET(&spans->free, dirty_granules);
     uint32_t unneeded = pool_free_spans_unneeded(&spans->free);
-    return unneeded == dirty ? discard_all(spans) : discard_last(spans, unneeded);
+    uint32_t part = one_step(unneeded);
+    uint32_t given =
+        part == dirty ? discard_some(spans, part) : discard_last(spans, part);
+    allowance->now -= part;
+    allowance->later += unneeded - part;
+    return given;
 }
 
 /* Takes all blocks of a bin out, puts the `kept` that were used last back, coldest first so
@@ -105,35 +141,42 @@ static uint32_t take_coldest(struct pool_spans *spans, struct pool_bin *bin,
     return index;
 }
 
-static size_t age_bin(struct pool_spans *spans, struct pool_bin *bin)
+static uint32_t age_bin(struct pool_spans *spans, struct pool_bin *bin,
+                        struct allowance *allowance)
 {
     uint32_t unneeded = pool_bin_unneeded(bin);
-    size_t bytes = 0;
+    uint32_t given = 0;
     uint32_t index = unneeded ? take_coldest(spans, bin, unneeded) : 0;
     while (index) {
         uint32_t next = POOL_GET(at(spans, index), next);
         uint32_t granules = POOL_GET(at(spans, index), granules);
-        bool done = spans->source->discard(address_of(spans, index), bytes_of(granules));
-        bytes += done ? bytes_of(granules) : 0;
+        bool now = granules <= allowance->now;
+        bool done =
+            now && spans->source->discard(address_of(spans, index), bytes_of(granules));
+        allowance->now -= now ? granules : 0;
+        allowance->later += now ? 0 : granules;
+        given += done ? granules : 0;
         (void)pool_free_spans_merge(&spans->free, index, granules,
                                     done ? POOL_CLEAN : POOL_FREE, POOL_GET(spans, top));
         index = next;
     }
     if (unneeded)
         (void)pool_bin_unneeded(bin); /* the next window begins with what is kept */
-    return bytes;
+    return given;
 }
 
 size_t pool_spans_age(struct pool_spans *spans)
 {
+    struct allowance allowance = {.now = POOL_SPAN_STEP_GRANULES};
     if (!pool_lock_take(&spans->lock))
         return 0;
-    size_t bytes = age_free(spans);
+    uint32_t given = age_free(spans, &allowance);
     for (uint32_t size_class = 0; size_class < POOL_SPAN_CLASSES; size_class++)
-        bytes += age_bin(spans, &spans->bins[size_class]);
+        given += age_bin(spans, &spans->bins[size_class], &allowance);
     (void)pool_free_spans_unneeded(&spans->free);
-    pool_lock_give(&spans->lock);
-    return bytes;
+    if (allowance.later > 0 && !pool_lock_make_way(&spans->lock))
+        return bytes_of(given);
+    return bytes_of(given) + bytes_of(discard_rest(spans, allowance.later, discard_last));
 }
 
 size_t pool_spans_idle_bytes(const struct pool_spans *spans)
@@ -214,6 +257,6 @@ void pool_spans_fork_done(struct pool_spans *spans, bool in_child)
         return;
     for_each_free(spans, unmark);
     if (in_child)
-        (void)discard_all(spans);
+        (void)discard_some(spans, UINT32_MAX);
     pool_lock_fork_done(&spans->lock);
 }
