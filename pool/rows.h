@@ -21,6 +21,8 @@ enum {
     POOL_ROW_OCTAVES_UP =
         2, /* how many rows above its own a claim looks for idle blocks */
     POOL_ROW_ENABLE_SHIFT = 20, /* strides become writable in whole MiB */
+    POOL_ROW_STEP_SHIFT =
+        28, /* 256 MiB, or one block: what goes back in one hold of the lock */
     POOL_ROW_HUGE_SHIFT = 22, /* the part of a block where huge pages pay by themselves */
 };
 

@@ -2,6 +2,8 @@
    spared to children of fork. A block is taken out of its bin first, and is then ours. */
 #include "pool/rows.h"
 
+#define POOL_ROW_STEP ((size_t)1 << POOL_ROW_STEP_SHIFT)
+
 static struct pool_record *at(struct pool_rows *rows, uint32_t index)
 {
     return &rows->records[index];
@@ -23,9 +25,10 @@ static size_t discard(struct pool_rows *rows, uint32_t index)
     return done ? bytes : 0;
 }
 
-/* Gives the memory of a row's coldest idle blocks back, all but `kept`. Under the lock. The
-   blocks kept go back last, in their order: what was used last is claimed first. */
-static size_t discard_but(struct pool_rows *rows, struct pool_bin *bin, uint32_t kept)
+/* Gives the memory of a row's coldest idle blocks back, all but `kept`, until that were POOL_ROW_STEP
+   bytes; how many. Under the lock. The blocks kept go back last, in their order: what was used
+   last is claimed first. */
+static size_t discard_step(struct pool_rows *rows, struct pool_bin *bin, uint32_t kept)
 {
     uint32_t warm = 0, index = pool_bin_drain(bin);
     size_t bytes = 0;
@@ -37,7 +40,10 @@ static size_t discard_but(struct pool_rows *rows, struct pool_bin *bin, uint32_t
     }
     while (index) {
         uint32_t next = POOL_GET(at(rows, index), next);
-        bytes += discard(rows, index);
+        if (bytes < POOL_ROW_STEP)
+            bytes += discard(rows, index);
+        else
+            pool_rows_make_idle(rows, index, POOL_GET(at(rows, index), state));
         index = next;
     }
     while (warm) {
@@ -48,25 +54,43 @@ static size_t discard_but(struct pool_rows *rows, struct pool_bin *bin, uint32_t
     return bytes;
 }
 
+/* Step by step until all is done; adds to *bytes. False when the lock was lost in between. What
+   others return meanwhile is theirs: there is an end. */
+static bool discard_but(struct pool_rows *rows, struct pool_row *row, uint32_t kept,
+                        size_t *bytes)
+{
+    for (uint32_t steps = 0; steps < row->strides; steps++) {
+        size_t part = discard_step(rows, &row->bin, kept);
+        *bytes += part;
+        if (part < POOL_ROW_STEP)
+            break;
+        if (!pool_lock_make_way(&rows->lock))
+            return false;
+    }
+    return true;
+}
+
 size_t pool_rows_trim(struct pool_rows *rows)
 {
     size_t bytes = 0;
     if (!pool_lock_take(&rows->lock))
         return 0;
     for (unsigned row = 0; row < POOL_ROW_COUNT; row++)
-        bytes += discard_but(rows, &rows->rows[row].bin, 0);
+        if (!discard_but(rows, &rows->rows[row], 0, &bytes))
+            return bytes;
     pool_lock_give(&rows->lock);
     return bytes;
 }
 
-static size_t age_row(struct pool_rows *rows, struct pool_bin *bin)
+static bool age_row(struct pool_rows *rows, struct pool_row *row, size_t *bytes)
 {
-    uint32_t unneeded = pool_bin_unneeded(bin), idle = pool_bin_idle(bin);
+    uint32_t unneeded = pool_bin_unneeded(&row->bin), idle = pool_bin_idle(&row->bin);
     if (unneeded == 0)
-        return 0;
-    size_t bytes = discard_but(rows, bin, idle > unneeded ? idle - unneeded : 0);
-    (void)pool_bin_unneeded(bin); /* the next window begins with what is idle now */
-    return bytes;
+        return true;
+    if (!discard_but(rows, row, idle > unneeded ? idle - unneeded : 0, bytes))
+        return false;
+    (void)pool_bin_unneeded(&row->bin); /* the next window begins with what is idle now */
+    return true;
 }
 
 size_t pool_rows_age(struct pool_rows *rows)
@@ -75,7 +99,8 @@ size_t pool_rows_age(struct pool_rows *rows)
     if (!pool_lock_take(&rows->lock))
         return 0;
     for (unsigned row = 0; row < POOL_ROW_COUNT; row++)
-        bytes += age_row(rows, &rows->rows[row].bin);
+        if (!age_row(rows, &rows->rows[row], &bytes))
+            return bytes;
     pool_lock_give(&rows->lock);
     return bytes;
 }
