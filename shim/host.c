@@ -45,21 +45,25 @@ static const char *open_heap(const struct policy_options *options)
     return on;
 }
 
-/* Written once, while the settings are read. */
-static struct policy_ceiling_request retain;
+/* Written once, while the settings are read, but for what it comes to: one object, so that the
+   first bind finds its page written. */
+static struct {
+    struct policy_ceiling_request request;
+    _Atomic uint64_t
+        resolved_bytes; /* 0: not yet; a figure, whoever comes second writes the same */
+} retain;
 
 /* What TIDEMARK_RETAIN comes to. Memory is asked for when it is first needed, and no oftener. */
 static uint64_t retain_bytes(void)
 {
-    static _Atomic uint64_t resolved;
-    uint64_t bytes = atomic_load_explicit(&resolved, memory_order_relaxed);
+    uint64_t bytes = atomic_load_explicit(&retain.resolved_bytes, memory_order_relaxed);
     if (bytes)
         return bytes;
-    bytes = retain.bytes;
-    if (retain.kind == POLICY_CEILING_PERCENT)
-        bytes = policy_quantity_share_down(retain.share, shim_memory_usable());
+    bytes = retain.request.bytes;
+    if (retain.request.kind == POLICY_CEILING_PERCENT)
+        bytes = policy_quantity_share_down(retain.request.share, shim_memory_usable());
     bytes = bytes ? bytes : 1;
-    atomic_store_explicit(&resolved, bytes, memory_order_relaxed);
+    atomic_store_explicit(&retain.resolved_bytes, bytes, memory_order_relaxed);
     return bytes;
 }
 
@@ -70,11 +74,11 @@ static void tune(const struct policy_options *options)
         [POLICY_HUGE_NEVER] = POOL_HUGE_NEVER,
         [POLICY_HUGE_ALWAYS] = POOL_HUGE_ALWAYS,
     };
-    retain = options->retain;
+    retain.request = options->retain;
     struct pool_heap_tuning tuning = {
         .decay_ms = options->decay,
         .huge = huge[options->hugepage],
-        .retain_bytes = retain.kind == POLICY_CEILING_NONE ? NULL : retain_bytes,
+        .retain_bytes = retain.request.kind == POLICY_CEILING_NONE ? NULL : retain_bytes,
     };
     pool_heap_tune(&shim_host.heap, &tuning);
 }
