@@ -230,7 +230,8 @@ static void *resize_retained(void *block, size_t bytes)
             return small;
         }
     }
-    if (pool_heap_resize(&shim_host.heap, block, bytes))
+    if (pool_heap_resize(&shim_host.heap, block, bytes) ||
+        (made_room() && pool_heap_resize(&shim_host.heap, block, bytes)))
         return block;
     void *grown =
         bytes > PTRDIFF_MAX ? NULL : pool_heap_grow(&shim_host.heap, block, bytes);

@@ -268,6 +268,9 @@ void shim_mempool_cancel(const struct shim_driver *driver, const struct shim_dra
     shim_room_refund(draw->pool->device, draw->admitted_bytes);
     shim_mempool_returned(owner, draw->bytes);
     shim_mempool_refresh(driver, owner);
+    /* What it grew by lies idle now, beyond the ceiling. */
+    if (result == CUDA_SUCCESS)
+        shim_mempool_trim(driver, draw->pool->device, UINT64_MAX);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         shim_room_driver_refused(driver, draw->call, draw->pool->device, draw->bytes,
                                  &draw->trimmed);
@@ -317,24 +320,42 @@ void shim_mempool_refresh_all(const struct shim_driver *driver,
         shim_mempool_refresh(driver, shim_mempool_owner(pool));
 }
 
+enum { LEAST_PIECE_BYTES = 2 << 20 }; /* of a device, as drivers have it so far */
+
 /* How many bytes came off the account. */
-static uint64_t trim_one(const struct shim_driver *driver, struct shim_mempool *pool,
-                         uint64_t bytes)
+static uint64_t trim_to(const struct shim_driver *driver, struct shim_mempool *pool,
+                        CUmemoryPool handle, uint64_t keep_bytes)
 {
     pthread_mutex_lock(&lock);
     uint64_t before_bytes = pool->charged_bytes;
-    uint64_t seen_bytes = pool->seen_bytes;
-    CUmemoryPool handle = pool->state == LIVE ? pool->handle : NULL;
     pthread_mutex_unlock(&lock);
-    if (!handle || seen_bytes == 0 ||
-        driver->call.cuMemPoolTrimTo(handle, seen_bytes > bytes ? seen_bytes - bytes
-                                                                : 0) != CUDA_SUCCESS)
+    if (driver->call.cuMemPoolTrimTo(handle, keep_bytes) != CUDA_SUCCESS)
         return 0;
     shim_mempool_refresh(driver, shim_mempool_owner(pool));
     pthread_mutex_lock(&lock);
     uint64_t after_bytes = pool->charged_bytes;
     pthread_mutex_unlock(&lock);
     return before_bytes > after_bytes ? before_bytes - after_bytes : 0;
+}
+
+static uint64_t trim_one(const struct shim_driver *driver, struct shim_mempool *pool,
+                         uint64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t seen_bytes = pool->seen_bytes;
+    CUmemoryPool handle = pool->state == LIVE ? pool->handle : NULL;
+    pthread_mutex_unlock(&lock);
+    if (!handle || seen_bytes == 0)
+        return 0;
+    uint64_t keep_bytes = seen_bytes > bytes ? seen_bytes - bytes : 0;
+    uint64_t freed_bytes = trim_to(driver, pool, handle, keep_bytes);
+    /* The driver gives back whole pieces of any size, and none that would leave less than is to
+       be kept. Ends: what is kept is halved, down to the least piece. */
+    while (freed_bytes < bytes && keep_bytes > 0) {
+        keep_bytes = keep_bytes / 2 < LEAST_PIECE_BYTES ? 0 : keep_bytes / 2;
+        freed_bytes += trim_to(driver, pool, handle, keep_bytes);
+    }
+    return freed_bytes;
 }
 
 void shim_mempool_trim(const struct shim_driver *driver, const struct shim_device *device,

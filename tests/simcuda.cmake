@@ -68,6 +68,11 @@ foreach(name preload_accounts preload_lifetimes preload_queries preload_random
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_DEVICE_RETAIN=off;TIDEMARK_PINNED_RETAIN=off")
 endforeach()
+tidemark_hooks_test(preload_verdicts simcuda)
+target_link_libraries(preload_verdicts PRIVATE policy)
+target_compile_definitions(preload_verdicts PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
+set_tests_properties(preload_verdicts PROPERTIES ENVIRONMENT
+  "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_HEAP_MEM=24MiB")
 tidemark_script_test(preload_calls preload_calls.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(preload_reality preload_reality.sh ${CMAKE_BINARY_DIR})
 tidemark_hooks_test(preload_forms echo_driver)
