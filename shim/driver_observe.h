@@ -40,6 +40,15 @@ uint64_t shim_observe_synchronised(CUcontext context);
    only if its own capture mode is not relaxed: cuThreadExchangeStreamCaptureMode. */
 bool shim_observe_capturing(void);
 
+/* Around a call of ours that would spoil a capture in whatever mode this thread is: events over a
+   context, waits for one (cuda.h of CUDA 13.0 on cuCtxRecordEvent and cuCtxSynchronize). False
+   while a stream is captured; else no capture begins before the end, so the call must be short. */
+bool shim_observe_begin_own(void);
+void shim_observe_end_own(void);
+
+/* In a child of fork, where no other thread is in the middle of such a call. */
+void shim_observe_forget_own(void);
+
 /* --- Exports --- */
 
 /* Whether others can reach the allocation that starts here, since it was exported (by handle

@@ -2,6 +2,7 @@
    it, so that nobody takes the moment between for one without; it ends when the driver says so,
    when its stream is destroyed, or when its context has ended. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "shim/driver_observe.h"
@@ -10,7 +11,9 @@
 /* Memory order
    [A] active counts up before the driver begins a capture and down after it was ended; it is a
        hint to others by nature, since a capture may begin after any look at it. The full order
-       keeps the count before the driver's own work in every thread's view. [B] Figures. */
+       keeps the count before the driver's own work in every thread's view. It also keeps it
+       before the look at `own`, and `own` before the look at it: of a capture that begins and a
+       call of ours, one sees the other. [B] Figures. */
 
 /* Every thread has a default stream of its own, under one handle. */
 struct capture {
@@ -28,11 +31,31 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The captures above, those that are about to begin, and those that found no place: of these
    nobody could tell the end, and one of them keeps us from calling the driver for ever. */
 static _Atomic unsigned active;
+static _Atomic unsigned own; /* calls of ours that a capture waits for */
 static _Atomic uint64_t begun_count;
 
 bool shim_observe_capturing(void)
 {
     return atomic_load_explicit(&active, memory_order_seq_cst) > 0; /* A */
+}
+
+bool shim_observe_begin_own(void)
+{
+    atomic_fetch_add_explicit(&own, 1, memory_order_seq_cst); /* A */
+    if (!shim_observe_capturing())
+        return true;
+    shim_observe_end_own();
+    return false;
+}
+
+void shim_observe_end_own(void)
+{
+    atomic_fetch_sub_explicit(&own, 1, memory_order_seq_cst); /* A */
+}
+
+void shim_observe_forget_own(void)
+{
+    atomic_store_explicit(&own, 0, memory_order_seq_cst); /* A */
 }
 
 /* `per_thread`: by a function that takes NULL for the thread's own stream. */
@@ -97,6 +120,8 @@ static struct capture begin(const struct shim_driver *driver, CUstream stream,
     struct capture capture = capture_of(stream, per_thread);
     capture.context = context_of(driver, &capture);
     atomic_fetch_add_explicit(&active, 1, memory_order_seq_cst); /* A */
+    while (atomic_load_explicit(&own, memory_order_seq_cst) > 0) /* A */
+        sched_yield();
     return capture;
 }
 

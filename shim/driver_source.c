@@ -57,6 +57,7 @@ void shim_source_ended(uint32_t owner)
 struct visit {
     CUcontext handle;
     bool pushed;
+    bool alone;
     bool relaxed;
     CUstreamCaptureMode mode; /* the thread's own, meanwhile */
 };
@@ -81,19 +82,36 @@ static void pop(const struct shim_driver *driver, const struct visit *visit)
 
 /* Source: cuda.h of CUDA 13.0 on cuThreadExchangeStreamCaptureMode: in relaxed mode a thread may
    make calls that another thread's capture would otherwise forbid. */
-static bool begin(const struct shim_driver *driver, uint32_t owner, struct visit *visit)
+static void relax(const struct shim_driver *driver, struct visit *visit)
 {
-    *visit = (struct visit){.handle = shim_place_handle(owner),
-                            .mode = CU_STREAM_CAPTURE_MODE_RELAXED};
-    if (!visit->handle || shim_observe_capturing() || shim_observe_sticky(visit->handle))
-        return false;
+    visit->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     visit->relaxed =
         driver->call.cuThreadExchangeStreamCaptureMode &&
         driver->call.cuThreadExchangeStreamCaptureMode(&visit->mode) == CUDA_SUCCESS;
-    if (push(driver, visit))
-        return true;
+}
+
+static void leave(const struct shim_driver *driver, struct visit *visit)
+{
     if (visit->relaxed)
         (void)driver->call.cuThreadExchangeStreamCaptureMode(&visit->mode);
+    if (visit->alone)
+        shim_observe_end_own();
+}
+
+/* `alone`: no capture may begin before the end. */
+static bool begin(const struct shim_driver *driver, uint32_t owner, bool alone,
+                  struct visit *visit)
+{
+    *visit = (struct visit){.handle = shim_place_handle(owner)};
+    if (!visit->handle || shim_observe_sticky(visit->handle))
+        return false;
+    visit->alone = alone && shim_observe_begin_own();
+    if (alone ? !visit->alone : shim_observe_capturing())
+        return false;
+    relax(driver, visit);
+    if (push(driver, visit))
+        return true;
+    leave(driver, visit);
     return false;
 }
 
@@ -101,8 +119,7 @@ static bool end(const struct shim_driver *driver, struct visit *visit, CUresult 
 {
     (void)shim_observe_result(driver, result);
     pop(driver, visit);
-    if (visit->relaxed)
-        (void)driver->call.cuThreadExchangeStreamCaptureMode(&visit->mode);
+    leave(driver, visit);
     return result == CUDA_SUCCESS;
 }
 
@@ -117,7 +134,7 @@ bool shim_source_event_record(uint32_t owner)
     const struct shim_driver *driver = shim_driver_get();
     struct visit visit;
     struct own *own = enter(owner);
-    if (!own || own->failed || !begin(driver, owner, &visit))
+    if (!own || own->failed || !begin(driver, owner, true, &visit))
         return false;
     CUresult result = CUDA_SUCCESS;
     if (!own->event)
@@ -135,7 +152,7 @@ enum pool_event shim_source_event_state(uint32_t owner)
     struct own *own = enter(owner);
     if (!own || !own->event)
         return POOL_EVENT_LOST;
-    if (!begin(driver, owner, &visit))
+    if (!begin(driver, owner, true, &visit))
         return POOL_EVENT_PENDING;
     CUresult result = driver->call.cuEventQuery(own->event);
     if (end(driver, &visit, result))
@@ -156,7 +173,7 @@ bool shim_source_free(const struct shim_driver *driver,
                       const struct pool_device_taken *taken)
 {
     struct visit visit;
-    if (!begin(driver, taken->key.context, &visit))
+    if (!begin(driver, taken->key.context, false, &visit))
         return false;
     return end(driver, &visit, free_block(driver, taken));
 }
@@ -164,7 +181,7 @@ bool shim_source_free(const struct shim_driver *driver,
 bool shim_source_synchronise(const struct shim_driver *driver, uint32_t owner)
 {
     struct visit visit;
-    if (!driver->call.cuCtxSynchronize || !begin(driver, owner, &visit))
+    if (!driver->call.cuCtxSynchronize || !begin(driver, owner, true, &visit))
         return false;
     return end(driver, &visit, driver->call.cuCtxSynchronize());
 }
@@ -200,7 +217,7 @@ bool shim_source_fill(const struct shim_driver *driver, uint32_t owner, uint64_t
     struct own *own = enter(owner);
     if (!own || !driver->call.cuStreamCreate || !driver->call.cuMemsetD8Async ||
         !driver->call.cuStreamSynchronize || !driver->call.cuStreamDestroy_v2 ||
-        !begin(driver, owner, &visit))
+        !begin(driver, owner, true, &visit))
         return false;
     return end(driver, &visit, fill(driver, own, address, bytes, value));
 }

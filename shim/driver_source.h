@@ -1,7 +1,8 @@
 /* The driver as a source and a sink of retained memory: events over all work of a context, frees
    of blocks that are to go, and contents. Where the current context is another, the block's own
-   is made current for the call. Each call is made in the mode in which it harms no capture that
-   another thread begins meanwhile; none is made while one is seen. */
+   is made current for the call. No call is made while a stream is captured. A capture that another
+   thread begins meanwhile waits for those that would spoil it; a free, which may take long, is
+   made in the mode in which it does not. */
 #ifndef SHIM_DRIVER_SOURCE_H
 #define SHIM_DRIVER_SOURCE_H
 

@@ -117,6 +117,7 @@ void shim_retain_fork_in_child(void)
     if (shim_retain_opened())
         state = "off: a child of fork has no driver";
     atomic_store_explicit(&is_open, false, memory_order_release);
+    shim_observe_forget_own();
 }
 
 static bool is_kept(enum pool_lease_kind kind)

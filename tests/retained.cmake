@@ -22,3 +22,21 @@ function(retained_test name source)
 endfunction()
 
 retained_test(preload_retained preload_retained)
+
+# Random schedules; and the same under a build of the library that lacks the rule of readiness, which
+# must go wrong, or the test would prove nothing.
+retained_test(preload_schedules preload_schedules)
+set_tests_properties(preload_schedules preload_schedules_without_events PROPERTIES TIMEOUT 600)
+get_target_property(shim_libraries shim LINK_LIBRARIES)
+get_target_property(shim_options shim LINK_OPTIONS)
+add_library(shim_broken SHARED $<TARGET_OBJECTS:shim> ../pool/devices.c)
+set_source_files_properties(../pool/devices.c TARGET_DIRECTORY shim_broken PROPERTIES
+  INCLUDE_DIRECTORIES ${CMAKE_CURRENT_SOURCE_DIR}/broken)
+target_link_libraries(shim_broken PRIVATE ${shim_libraries})
+target_link_options(shim_broken PRIVATE ${shim_options})
+set_target_properties(shim_broken PROPERTIES OUTPUT_NAME tidemark-broken
+  INTERPROCEDURAL_OPTIMIZATION ${TIDEMARK_LTO} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_dependencies(shim_broken shim)
+add_test(NAME preload_schedules_broken COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/preload_schedules_broken.sh
+  ${CMAKE_BINARY_DIR})
+set_tests_properties(preload_schedules_broken PROPERTIES TIMEOUT 120)
