@@ -218,7 +218,7 @@ static struct policy_verdict admit(const struct shim_driver *driver,
     *admitted_bytes = lacking_bytes(pool, bytes);
     struct policy_verdict verdict = shim_room_try(pool->device, *admitted_bytes);
     if (verdict.kind == POLICY_OVER_CEILING && bytes <= verdict.limit_bytes) {
-        shim_mempool_trim(driver, pool->device, verdict.short_bytes);
+        shim_room_make(driver, pool->device, *admitted_bytes);
         *admitted_bytes = lacking_bytes(pool, bytes);
         verdict = shim_room_try(pool->device, *admitted_bytes);
     }
@@ -251,7 +251,7 @@ CUresult shim_mempool_settle(const struct shim_driver *driver,
     struct policy_verdict verdict = {.kind = POLICY_ADMITTED};
     if (true_up(driver, draw->pool, draw->admitted_bytes, &verdict))
         return CUDA_SUCCESS;
-    shim_mempool_trim(driver, draw->pool->device, verdict.short_bytes);
+    shim_room_make(driver, draw->pool->device, verdict.asked_bytes);
     if (true_up(driver, draw->pool, 0, &verdict))
         return CUDA_SUCCESS;
     verdict.asked_bytes = draw->bytes;
@@ -284,10 +284,55 @@ void shim_mempool_returned(uint32_t owner, uint64_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
+/* Has the driver take idle memory of a pool back and keep the rest; false where that is not to
+   be asked. */
+static bool trim_to(const struct shim_driver *driver, struct shim_mempool *pool,
+                    uint64_t kept_bytes)
+{
+    struct policy_verdict verdict;
+    pthread_mutex_lock(&lock);
+    CUmemoryPool handle = pool->state == LIVE ? pool->handle : NULL;
+    pthread_mutex_unlock(&lock);
+    if (!handle || !driver->call.cuMemPoolTrimTo || shim_observe_capturing() ||
+        driver->call.cuMemPoolTrimTo(handle, kept_bytes) != CUDA_SUCCESS)
+        return false;
+    (void)true_up(driver, pool, 0, &verdict);
+    return true;
+}
+
+static uint64_t seen_bytes(const struct shim_mempool *pool)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = pool->seen_bytes;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
+enum { LEAST_PIECE_BYTES = 2 << 20 }; /* of a device, as drivers have it so far */
+
+/* How many bytes the pool gave up. The driver gives back whole pieces of any size, and none that
+   would leave less than is to be kept. Ends: what is kept is halved, down to the least piece. */
+static uint64_t trim_one(const struct shim_driver *driver, struct shim_mempool *pool,
+                         uint64_t bytes)
+{
+    uint64_t before_bytes = seen_bytes(pool), after_bytes = before_bytes;
+    uint64_t kept_bytes = before_bytes > bytes ? before_bytes - bytes : 0;
+    bool is_over = before_bytes == 0;
+    while (!is_over && trim_to(driver, pool, kept_bytes)) {
+        after_bytes = seen_bytes(pool);
+        is_over = kept_bytes == 0 || after_bytes + bytes <= before_bytes;
+        kept_bytes = kept_bytes / 2 < LEAST_PIECE_BYTES ? 0 : kept_bytes / 2;
+    }
+    return before_bytes > after_bytes ? before_bytes - after_bytes : 0;
+}
+
+/* What a pool took and nobody may have is given back as soon as it can be: a free of it waits for
+   its stream. */
 void shim_mempool_refresh(const struct shim_driver *driver, uint32_t owner)
 {
     struct policy_verdict verdict;
-    (void)true_up(driver, of_owner(owner), 0, &verdict);
+    if (!true_up(driver, of_owner(owner), 0, &verdict))
+        (void)trim_one(driver, of_owner(owner), verdict.short_bytes);
 }
 
 void shim_mempool_refresh_named(const struct shim_driver *driver, CUmemoryPool handle)
@@ -320,50 +365,10 @@ void shim_mempool_refresh_all(const struct shim_driver *driver,
         shim_mempool_refresh(driver, shim_mempool_owner(pool));
 }
 
-enum { LEAST_PIECE_BYTES = 2 << 20 }; /* of a device, as drivers have it so far */
-
-/* How many bytes came off the account. */
-static uint64_t trim_to(const struct shim_driver *driver, struct shim_mempool *pool,
-                        CUmemoryPool handle, uint64_t keep_bytes)
-{
-    pthread_mutex_lock(&lock);
-    uint64_t before_bytes = pool->charged_bytes;
-    pthread_mutex_unlock(&lock);
-    if (driver->call.cuMemPoolTrimTo(handle, keep_bytes) != CUDA_SUCCESS)
-        return 0;
-    shim_mempool_refresh(driver, shim_mempool_owner(pool));
-    pthread_mutex_lock(&lock);
-    uint64_t after_bytes = pool->charged_bytes;
-    pthread_mutex_unlock(&lock);
-    return before_bytes > after_bytes ? before_bytes - after_bytes : 0;
-}
-
-static uint64_t trim_one(const struct shim_driver *driver, struct shim_mempool *pool,
-                         uint64_t bytes)
-{
-    pthread_mutex_lock(&lock);
-    uint64_t seen_bytes = pool->seen_bytes;
-    CUmemoryPool handle = pool->state == LIVE ? pool->handle : NULL;
-    pthread_mutex_unlock(&lock);
-    if (!handle || seen_bytes == 0)
-        return 0;
-    uint64_t keep_bytes = seen_bytes > bytes ? seen_bytes - bytes : 0;
-    uint64_t freed_bytes = trim_to(driver, pool, handle, keep_bytes);
-    /* The driver gives back whole pieces of any size, and none that would leave less than is to
-       be kept. Ends: what is kept is halved, down to the least piece. */
-    while (freed_bytes < bytes && keep_bytes > 0) {
-        keep_bytes = keep_bytes / 2 < LEAST_PIECE_BYTES ? 0 : keep_bytes / 2;
-        freed_bytes += trim_to(driver, pool, handle, keep_bytes);
-    }
-    return freed_bytes;
-}
-
 void shim_mempool_trim(const struct shim_driver *driver, const struct shim_device *device,
                        uint64_t bytes)
 {
     unsigned index = 0;
-    if (!driver->call.cuMemPoolTrimTo || shim_observe_capturing())
-        return;
     for (struct shim_mempool *pool; bytes > 0 && (pool = next_of(device, &index));) {
         uint64_t freed_bytes = trim_one(driver, pool, bytes);
         bytes -= freed_bytes < bytes ? freed_bytes : bytes;

@@ -1,5 +1,6 @@
 #include "shim/room.h"
 
+#include "policy/admit.h"
 #include "shim/driver_observe.h"
 #include "shim/host_account.h"
 #include "shim/mempool.h"
@@ -22,6 +23,24 @@ struct policy_verdict shim_room_try(struct shim_device *device, uint64_t bytes)
     return policy_ledger_try(account_of(device), ceiling_of(device), bytes);
 }
 
+static uint64_t short_bytes(struct shim_device *device, uint64_t bytes)
+{
+    return policy_admit_bytes(policy_ledger_charged(account_of(device)), bytes,
+                              ceiling_of(device)->bytes)
+        .short_bytes;
+}
+
+void shim_room_make(const struct shim_driver *driver, struct shim_device *device,
+                    uint64_t bytes)
+{
+    uint64_t lacking = short_bytes(device, bytes);
+    if (lacking > 0)
+        shim_retain_make_room(driver, device, bytes, lacking);
+    lacking = short_bytes(device, bytes);
+    if (lacking > 0)
+        shim_mempool_trim(driver, device, lacking);
+}
+
 struct policy_verdict shim_room_charge(const struct shim_driver *driver,
                                        struct shim_device *device, uint64_t bytes)
 {
@@ -29,8 +48,7 @@ struct policy_verdict shim_room_charge(const struct shim_driver *driver,
     /* What could not fit if all were idle is refused as it is. */
     if (verdict.kind != POLICY_OVER_CEILING || bytes > verdict.limit_bytes)
         return verdict;
-    shim_retain_make_room(driver, device, bytes, verdict.short_bytes);
-    shim_mempool_trim(driver, device, verdict.short_bytes);
+    shim_room_make(driver, device, bytes);
     return shim_room_try(device, bytes);
 }
 
@@ -50,8 +68,11 @@ CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,
     if (!device)
         return shim_outcome_refused_host(call, shim_host_account(SHIM_HOST_PINNED),
                                          verdict);
-    if (may_ask(driver, device))
+    if (may_ask(driver, device)) {
+        /* What is charged is compared with what is in use. */
+        shim_mempool_refresh_all(driver, device);
         shim_device_observe(driver, device);
+    }
     return shim_outcome_refused(call, device, verdict);
 }
 
@@ -59,6 +80,7 @@ static void ask_free(const struct shim_driver *driver, struct shim_device *devic
                      struct shim_outcome_shortage *shortage)
 {
     size_t free_bytes, total_bytes;
+    shim_mempool_refresh_all(driver, device);
     if (!driver->call.cuMemGetInfo_v2 || !may_ask(driver, device) ||
         driver->call.cuMemGetInfo_v2(&free_bytes, &total_bytes) != CUDA_SUCCESS)
         return;

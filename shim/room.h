@@ -16,6 +16,11 @@ struct policy_verdict shim_room_charge(const struct shim_driver *driver,
 /* The same without making room: calls nothing. */
 struct policy_verdict shim_room_try(struct shim_device *device, uint64_t bytes);
 
+/* Has idle memory go back to the driver, retained blocks first and then what pools do not hand
+   out, until `bytes` more fit or there is no more. */
+void shim_room_make(const struct shim_driver *driver, struct shim_device *device,
+                    uint64_t bytes);
+
 /* What was not admitted is refused: counts it, looks how much of the device is in use, says so,
    and returns the result for the program. */
 CUresult shim_room_refuse(const struct shim_driver *driver, const char *call,

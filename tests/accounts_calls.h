@@ -14,7 +14,7 @@ static inline uint64_t pinned_oracle(void)
     return sim.oracle_pinned_bytes() + sim.oracle_registered_bytes();
 }
 
-enum kind { DEVICE_MEMORY, PINNED, LOCKED };
+enum kind { DEVICE_MEMORY, ORDERED, PINNED, LOCKED };
 
 struct request {
     uint64_t width, height; /* bytes; of what is no rows the height is 1 */
@@ -43,6 +43,31 @@ static inline CUresult take_rows(struct request *request)
 static inline CUresult take_managed(struct request *request)
 {
     return sim.cuMemAllocManaged(&request->address, request->width, CU_MEM_ATTACH_HOST);
+}
+
+/* The pool that the calls which name one name, of the current context's device. */
+static _Thread_local CUmemoryPool named_pool;
+
+static inline CUresult take_ordered(struct request *request)
+{
+    return sim.cuMemAllocAsync(&request->address, request->width, NULL);
+}
+
+static inline CUresult take_ordered_ptsz(struct request *request)
+{
+    return sim.cuMemAllocAsync_ptsz(&request->address, request->width, NULL);
+}
+
+static inline CUresult take_named(struct request *request)
+{
+    return sim.cuMemAllocFromPoolAsync(&request->address, request->width, named_pool,
+                                       NULL);
+}
+
+static inline CUresult take_named_ptsz(struct request *request)
+{
+    return sim.cuMemAllocFromPoolAsync_ptsz(&request->address, request->width, named_pool,
+                                            NULL);
 }
 
 static inline CUresult take_host(struct request *request)
@@ -89,6 +114,10 @@ static const struct taker takers[] = {
     {"cuMemAlloc_v2", DEVICE_MEMORY, false, take_linear},
     {"cuMemAllocPitch_v2", DEVICE_MEMORY, true, take_rows},
     {"cuMemAllocManaged", DEVICE_MEMORY, false, take_managed},
+    {"cuMemAllocAsync", ORDERED, false, take_ordered},
+    {"cuMemAllocAsync_ptsz", ORDERED, false, take_ordered_ptsz},
+    {"cuMemAllocFromPoolAsync", ORDERED, false, take_named},
+    {"cuMemAllocFromPoolAsync_ptsz", ORDERED, false, take_named_ptsz},
     {"cuMemAllocHost", PINNED, false, take_host},
     {"cuMemAllocHost_v2", PINNED, false, take_host_v2},
     {"cuMemHostAlloc", PINNED, false, take_host_flags},
@@ -116,7 +145,7 @@ static inline struct request request_roll(const struct taker *taker, uint64_t *s
         request = (struct request){1 + bytes % 3000,
                                    1 + random_below(state, 1 << random_below(state, 15)),
                                    UNTOUCHED};
-    if (taker->kind != DEVICE_MEMORY)
+    if (taker->kind == PINNED || taker->kind == LOCKED)
         request.width = (bytes + PAGE - 1) / PAGE * PAGE;
     return request;
 }
@@ -132,7 +161,6 @@ static inline uint64_t request_bytes(const struct taker *taker,
 struct giver {
     const char *symbol;
     enum kind kind;
-    bool is_picky; /* drivers differ in whether it takes what was allocated at once */
     CUresult (*give)(uint64_t address);
 };
 
@@ -162,12 +190,18 @@ static inline CUresult give_lock(uint64_t address)
 }
 
 static const struct giver givers[] = {
-    {"cuMemFree_v2", DEVICE_MEMORY, false, give_device},
-    {"cuMemFreeAsync", DEVICE_MEMORY, true, give_ordered},
-    {"cuMemFreeAsync_ptsz", DEVICE_MEMORY, true, give_ordered_ptsz},
-    {"cuMemFreeHost", PINNED, false, give_host},
-    {"cuMemHostUnregister", LOCKED, false, give_lock},
+    {"cuMemFree_v2", DEVICE_MEMORY, give_device},
+    {"cuMemFreeAsync", DEVICE_MEMORY, give_ordered},
+    {"cuMemFreeAsync_ptsz", DEVICE_MEMORY, give_ordered_ptsz},
+    {"cuMemFreeHost", PINNED, give_host},
+    {"cuMemHostUnregister", LOCKED, give_lock},
 };
+
+/* Device memory may go by any of its calls, however it came. */
+static inline bool gives(const struct giver *giver, enum kind kind)
+{
+    return giver->kind == (kind == ORDERED ? DEVICE_MEMORY : kind);
+}
 
 enum { GIVERS = sizeof givers / sizeof *givers };
 

@@ -11,7 +11,8 @@ MIB=1048576
 LD_LIBRARY_PATH=$build/simcuda
 export LD_LIBRARY_PATH
 
-# steps ROUTE [NAME=VALUE...]: with 32 MiB of the device, 24 MiB page-locked, in steps of 2 MiB.
+# steps ROUTE [NAME=VALUE...]: with 32 MiB of the device, which is what a pool grows by, and 24 MiB
+# page-locked, in steps of 2 MiB.
 steps() {
     route=$1
     shift
@@ -22,6 +23,7 @@ steps() {
 }
 
 calls_of_device='cuMemAlloc_v2|cuMemAllocPitch_v2|cuMemAllocPitch_v2 by real pitch|cuMemAllocManaged'
+calls_of_pools='cuMemAllocAsync|cuMemAllocAsync_ptsz|cuMemAllocFromPoolAsync|cuMemAllocFromPoolAsync_ptsz'
 calls_of_host='cuMemAllocHost|cuMemAllocHost_v2|cuMemHostAlloc|cuMemHostRegister|cuMemHostRegister_v2'
 
 # expect_calls ROUTE CALLS STEPS OUTPUT
@@ -42,8 +44,9 @@ for route in plt dlsym gpa gpa2; do
     out=$(steps $route "LD_PRELOAD=$build/libtidemark.so" TIDEMARK_DEVICE_MEM=32MiB \
         TIDEMARK_PINNED_MEM=24MiB TIDEMARK_HEADROOM=0)
     expect_calls $route "$calls_of_device" 16 "$out"
+    expect_calls $route "$calls_of_pools" 16 "$out"
     expect_calls $route "$calls_of_host" 12 "$out"
-    expect_lines "$route: no call is left out" 9 "$out"
+    expect_lines "$route: no call is left out" 13 "$out"
 done
 
 # The client sees what is there: without the library the device's own memory ends its steps.

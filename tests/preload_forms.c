@@ -296,13 +296,17 @@ START_TEST(idle_memory_of_a_pool_makes_room_for_everything_else)
     OK(allocate_ordered("cuMemAllocAsync", &address, 600));
     OK(hook_of("cuMemFreeAsync")(ADDRESS, STREAM, 0, 0, 0, 0));
     ck_assert_int_eq(allocate(400, 2 * ADDRESS), CUDA_ERROR_OUT_OF_MEMORY);
-    /* 150 are missing, and as much as can be was to be left; that gave nothing, so all goes. */
+    /* All that it can give up was asked for, in the end. */
     ck_assert_uint_eq(calls_of("cuMemPoolTrimTo"), 2);
     ck_assert_uint_eq(row_of("cuMemPoolTrimTo")->arguments[1], 0);
+    /* What could not fit if it gave up everything is refused without. */
     ck_assert_int_eq(allocate(CEILING + 1, 2 * ADDRESS), CUDA_ERROR_OUT_OF_MEMORY);
     ck_assert_uint_eq(calls_of("cuMemPoolTrimTo"), 2);
+    /* 150 are missing, and the rest is left to the pool if that is enough. */
     reserve(450);
     OK(allocate(400, 2 * ADDRESS));
+    ck_assert_uint_eq(calls_of("cuMemPoolTrimTo"), 3);
+    ck_assert_uint_eq(row_of("cuMemPoolTrimTo")->arguments[1], 450);
     ck_assert_uint_eq(free_bytes(), 0);
 }
 END_TEST

@@ -11,9 +11,10 @@ enum {
     OPERATIONS = 50000,
     DEVICES = 2,
     HELD_MOST = 96,
-    CONTEXTS = 4, /* beside those that watch, and the primary ones */
-    FAILING = 12, /* one call of so many is made to fail */
-    EDGES = 12,   /* one request of so many goes to the edge of what is left */
+    CONTEXTS = 4,     /* beside those that watch, and the primary ones */
+    CHUNK = 32 * MIB, /* what a pool grows by */
+    FAILING = 12,     /* one call of so many is made to fail */
+    EDGES = 12,       /* one request of so many goes to the edge of what is left */
 };
 
 /* An allocation that has not ended. */
@@ -21,7 +22,9 @@ struct held {
     enum kind kind;
     uint64_t address;
     uint64_t bytes;
-    CUcontext owner;
+    CUcontext owner;   /* NULL: a pool's */
+    CUmemoryPool pool; /* of stream-ordered memory */
+    CUdevice device;
 };
 
 static struct held held[HELD_MOST];
@@ -30,6 +33,7 @@ static CUcontext watching[DEVICES]; /* never destroyed */
 static CUcontext contexts[CONTEXTS];
 static CUcontext primaries[DEVICES]; /* NULL: not live */
 static unsigned retained[DEVICES];
+static CUmemoryPool pools[DEVICES]; /* made and ended; NULL: none now */
 static uint64_t random_state;
 
 static uint64_t roll(uint64_t limit)
@@ -77,12 +81,31 @@ static CUcontext current(void)
     return context;
 }
 
-static uint64_t room_bytes(const struct taker *taker)
+static CUdevice current_device(void)
 {
     CUdevice device;
     ck_assert_int_eq(sim.cuCtxGetDevice(&device), CUDA_SUCCESS);
-    return taker->kind == DEVICE_MEMORY ? CEILING - sim.oracle_bytes(device)
-                                        : PINNED_CEILING - pinned_oracle();
+    return device;
+}
+
+/* What certainly fits, and what might: pools can be trimmed of what they do not hand out. */
+struct room {
+    uint64_t least;
+    uint64_t most;
+};
+
+static struct room room_for(const struct taker *taker)
+{
+    CUdevice device = current_device();
+    uint64_t left = CEILING - device_oracle(device);
+    if (taker->kind == PINNED || taker->kind == LOCKED)
+        left = PINNED_CEILING - pinned_oracle();
+    struct room room = {left, left};
+    if (taker->kind == DEVICE_MEMORY)
+        room.most += sim.oracle_reserved_bytes(device) - ordered_bytes[device];
+    if (taker->kind == ORDERED)
+        room = (struct room){left / CHUNK * CHUNK, CEILING};
+    return room;
 }
 
 /* Exactly what is left, or the least more. */
@@ -100,32 +123,58 @@ static void to_the_edge(const struct taker *taker, struct request *request, uint
         request->width = units * unit;
 }
 
+static CUmemoryPool pool_of(const struct taker *taker)
+{
+    CUmemoryPool pool = pools[current_device()];
+    if (taker->take == take_ordered || taker->take == take_ordered_ptsz)
+        ck_assert_int_eq(sim.cuDeviceGetMemPool(&pool, current_device()), CUDA_SUCCESS);
+    return taker->kind == ORDERED ? pool : NULL;
+}
+
+static void hold(const struct taker *taker, uint64_t address, uint64_t bytes)
+{
+    CUdevice device = current_device();
+    CUcontext owner = taker->kind == ORDERED ? NULL : current();
+    if (taker->kind == ORDERED)
+        ordered_bytes[device] += bytes;
+    held[held_count++] =
+        (struct held){taker->kind, address, bytes, owner, pool_of(taker), device};
+}
+
+/* A request of which `known` bytes are known before the driver is asked. */
+static void judge(const struct room *room, uint64_t known, uint64_t bytes,
+                  CUresult result)
+{
+    ck_assert(known > room->least || was_asked());
+    ck_assert(known <= room->most || !was_asked());
+    if (was_asked() && (is_failing || bytes <= room->least))
+        (void)succeeds(result);
+    else
+        ck_assert(result == CUDA_ERROR_OUT_OF_MEMORY ||
+                  (result == CUDA_SUCCESS && bytes <= room->most));
+    granted_count += result == CUDA_SUCCESS;
+    refused_count += result == CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static void take(void)
 {
-    if (held_count == HELD_MOST)
-        return;
     const struct taker *taker = &takers[roll(TAKERS)];
-    uint64_t room = room_bytes(taker);
+    named_pool = pools[current_device()];
+    if (held_count == HELD_MOST || (taker->kind == ORDERED && named_pool == NULL))
+        return;
+    struct room room = room_for(taker);
     struct request request = request_roll(taker, &random_state);
     if (roll(EDGES) == 0)
-        to_the_edge(taker, &request, room);
+        to_the_edge(taker, &request, room.least);
     uint64_t bytes = request_bytes(taker, &request);
     watch(taker->symbol);
     CUresult result = taker->take(&request);
-    /* The driver is asked if what is known before fits. */
-    ck_assert_int_eq(was_asked(), request.width * request.height <= room);
-    if (was_asked() && (is_failing || bytes <= room)) {
-        if (succeeds(result))
-            held[held_count++] =
-                (struct held){taker->kind, request.address, bytes, current()};
-    } else {
-        ck_assert_int_eq(result, CUDA_ERROR_OUT_OF_MEMORY);
-        refused_count++;
-    }
-    granted_count += result == CUDA_SUCCESS;
+    judge(&room, request.width * request.height, bytes, result);
     ck_assert(result == CUDA_SUCCESS || request.address == UNTOUCHED);
     if (is_failing && !was_asked()) /* the failure is not to meet another call */
         ck_assert_int_eq(taker->take(&(struct request){0}), CUDA_ERROR_UNKNOWN);
+    if (result == CUDA_SUCCESS)
+        hold(taker, request.address, bytes);
 }
 
 /* --- Frees --- */
@@ -134,6 +183,8 @@ static void forget(unsigned index)
 {
     if (held[index].kind == LOCKED)
         munmap((void *)(uintptr_t)held[index].address, held[index].bytes);
+    if (held[index].kind == ORDERED)
+        ordered_bytes[held[index].device] -= held[index].bytes;
     held[index] = held[--held_count];
 }
 
@@ -146,9 +197,9 @@ static void give(void)
     const struct giver *giver = &givers[roll(GIVERS)];
     watch(giver->symbol);
     CUresult result = giver->give(held[index].address);
-    if (giver->kind != held[index].kind && !is_failing)
+    if (!gives(giver, held[index].kind) && !is_failing)
         ck_assert_int_ne(result, CUDA_SUCCESS);
-    else if (!(giver->is_picky && result == CUDA_ERROR_INVALID_VALUE) && succeeds(result))
+    else if (succeeds(result))
         forget(index);
 }
 
@@ -230,6 +281,54 @@ static void reset(void)
         end_primary(device);
 }
 
+/* --- Pools --- */
+
+static void make_or_end_pool(void)
+{
+    CUdevice device = (CUdevice)roll(DEVICES);
+    for (unsigned index = 0; index < held_count; index++)
+        if (held[index].pool == pools[device] && pools[device] != NULL)
+            return; /* what an ended pool has reserved is not told */
+    if (pools[device] != NULL) {
+        watch("cuMemPoolDestroy");
+        if (succeeds(sim.cuMemPoolDestroy(pools[device])))
+            pools[device] = NULL;
+        return;
+    }
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+    watch("cuMemPoolCreate");
+    (void)succeeds(sim.cuMemPoolCreate(&pools[device], &properties));
+}
+
+static CUmemoryPool roll_pool(CUdevice device)
+{
+    CUmemoryPool pool = pools[device];
+    if (pool == NULL || roll(2))
+        ck_assert_int_eq(sim.cuDeviceGetDefaultMemPool(&pool, device), CUDA_SUCCESS);
+    return pool;
+}
+
+static void trim_or_set_pool(void)
+{
+    CUdevice device = (CUdevice)roll(DEVICES);
+    CUmemoryPool pool = roll_pool(device);
+    cuuint64_t threshold = roll(3) * CHUNK;
+    switch (roll(3)) {
+    case 0:
+        watch("cuMemPoolTrimTo");
+        (void)succeeds(sim.cuMemPoolTrimTo(pool, roll(2 * CHUNK)));
+        return;
+    case 1:
+        ck_assert_int_eq(sim.cuMemPoolSetAttribute(
+                             pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold),
+                         CUDA_SUCCESS);
+        return;
+    default:
+        ck_assert_int_eq(sim.cuDeviceSetMemPool(device, pool), CUDA_SUCCESS);
+    }
+}
+
 /* Any that lives. */
 static void choose_context(void)
 {
@@ -248,17 +347,41 @@ static void choose_context(void)
 
 static void check(void)
 {
+    (void)sim.cuCtxSynchronize(); /* what is freed in a stream, is */
     for (unsigned device = 0; device < DEVICES; device++) {
         ck_assert_int_eq(sim.cuCtxSetCurrent(watching[device]), CUDA_SUCCESS);
-        charged_is(sim.oracle_bytes((int)device));
+        /* To ask is to trim what a pool took and nobody may have. */
+        uint64_t bytes = charged_bytes();
+        ck_assert_uint_eq(bytes, device_oracle((CUdevice)device));
     }
     pinned_is(pinned_oracle());
 }
 
 static void (*const operations[])(void) = {
-    take,   take,    take,  take, take, take,           give,
-    give,   give,    give,  give, give, give_strangers, make_or_destroy,
-    retain, release, reset,
+    take,
+    take,
+    take,
+    take,
+    take,
+    take,
+    take,
+    take,
+    give,
+    give,
+    give,
+    give,
+    give,
+    give,
+    give,
+    give,
+    give_strangers,
+    make_or_destroy,
+    retain,
+    release,
+    reset,
+    make_or_end_pool,
+    trim_or_set_pool,
+    trim_or_set_pool,
 };
 
 START_TEST(what_is_charged_is_what_the_driver_holds_after_every_operation)
@@ -274,14 +397,15 @@ START_TEST(what_is_charged_is_what_the_driver_holds_after_every_operation)
     while (held_count > 0) {
         is_failing = false;
         const struct held *last = &held[held_count - 1];
-        ck_assert_int_eq(last->kind == DEVICE_MEMORY ? give_device(last->address)
-                         : last->kind == PINNED      ? give_host(last->address)
-                                                     : give_lock(last->address),
+        ck_assert_int_eq(last->kind == PINNED   ? give_host(last->address)
+                         : last->kind == LOCKED ? give_lock(last->address)
+                                                : give_device(last->address),
                          CUDA_SUCCESS);
         forget(held_count - 1);
     }
     check();
-    charged_is(0);
+    for (CUdevice device = 0; device < DEVICES; device++)
+        ck_assert_uint_eq(sim.oracle_bytes(device), 0);
     ck_assert_uint_eq(pinned_oracle(), 0);
     printf("granted %u, refused %u, failed %u\n", granted_count, refused_count,
            failed_count);

@@ -61,13 +61,18 @@ else()
 endif()
 
 # Accounting, under ceilings of 64 MiB.
-foreach(name preload_accounts preload_lifetimes preload_queries preload_random
+foreach(name preload_accounts preload_lifetimes preload_pools preload_queries preload_random
   preload_threads)
   tidemark_hooks_test(${name} simcuda)
   target_compile_definitions(${name} PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
   set_tests_properties(${name} PROPERTIES ENVIRONMENT
     "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_DEVICE_RETAIN=off;TIDEMARK_PINNED_RETAIN=off")
 endforeach()
+# Pools grow by 32 MiB.
+target_compile_definitions(preload_random PRIVATE CEILING_MIB=192)
+target_compile_definitions(preload_threads PRIVATE CEILING_MIB=192)
+set_tests_properties(preload_random preload_threads PROPERTIES ENVIRONMENT
+  "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=192MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_DEVICE_RETAIN=off;TIDEMARK_PINNED_RETAIN=off")
 tidemark_hooks_test(preload_verdicts simcuda)
 target_link_libraries(preload_verdicts PRIVATE policy)
 target_compile_definitions(preload_verdicts PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")

@@ -28,6 +28,22 @@
     CALL(cuMemAllocManaged, "cuMemAllocManaged", 6000, 0,                                \
          (CUdeviceptr *address, size_t bytes, unsigned flags))                           \
     CALL(cuMemFree_v2, "cuMemFree", 3020, 0, (CUdeviceptr address))                      \
+    CALL(cuMemAllocAsync, "cuMemAllocAsync", 11020, 0,                                   \
+         (CUdeviceptr *address, size_t bytes, CUstream stream))                          \
+    CALL(cuMemAllocAsync_ptsz, "cuMemAllocAsync", 11020, 2,                              \
+         (CUdeviceptr *address, size_t bytes, CUstream stream))                          \
+    CALL(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, 0,                   \
+         (CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream))       \
+    CALL(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync", 11020, 2,              \
+         (CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream))       \
+    CALL(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0,                                     \
+         (CUdeviceptr address, CUstream stream))                                         \
+    CALL(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, 2,                                \
+         (CUdeviceptr address, CUstream stream))                                         \
+    CALL(cuMemPoolCreate, "cuMemPoolCreate", 11020, 0,                                   \
+         (CUmemoryPool *pool, const CUmemPoolProps *properties))                         \
+    CALL(cuMemPoolDestroy, "cuMemPoolDestroy", 11020, 0, (CUmemoryPool pool))            \
+    CALL(cuCtxSynchronize, "cuCtxSynchronize", 2000, 0, (void))                          \
     CALL(cuMemAllocHost, "cuMemAllocHost", 2000, 0, (void **address, unsigned bytes))    \
     CALL(cuMemAllocHost_v2, "cuMemAllocHost", 3020, 0, (void **address, size_t bytes))   \
     CALL(cuMemHostAlloc, "cuMemHostAlloc", 2020, 0,                                      \
@@ -69,6 +85,28 @@ static CUresult take_rows(uint64_t *address, size_t bytes)
 static CUresult take_managed(uint64_t *address, size_t bytes)
 {
     return driver.cuMemAllocManaged(address, bytes, CU_MEM_ATTACH_GLOBAL);
+}
+
+static CUmemoryPool pool; /* made for the calls that name one */
+
+static CUresult take_ordered(uint64_t *address, size_t bytes)
+{
+    return driver.cuMemAllocAsync(address, bytes, NULL);
+}
+
+static CUresult take_ordered_ptsz(uint64_t *address, size_t bytes)
+{
+    return driver.cuMemAllocAsync_ptsz(address, bytes, NULL);
+}
+
+static CUresult take_named(uint64_t *address, size_t bytes)
+{
+    return driver.cuMemAllocFromPoolAsync(address, bytes, pool, NULL);
+}
+
+static CUresult take_named_ptsz(uint64_t *address, size_t bytes)
+{
+    return driver.cuMemAllocFromPoolAsync_ptsz(address, bytes, pool, NULL);
 }
 
 static CUresult take_host(uint64_t *address, size_t bytes)
@@ -117,6 +155,19 @@ static CUresult give_device(uint64_t address)
     return driver.cuMemFree_v2(address);
 }
 
+/* Waits: then its place is free for any stream. */
+static CUresult give_ordered(uint64_t address)
+{
+    CUresult result = driver.cuMemFreeAsync(address, NULL);
+    return result == CUDA_SUCCESS ? driver.cuCtxSynchronize() : result;
+}
+
+static CUresult give_ordered_ptsz(uint64_t address)
+{
+    CUresult result = driver.cuMemFreeAsync_ptsz(address, NULL);
+    return result == CUDA_SUCCESS ? driver.cuCtxSynchronize() : result;
+}
+
 static CUresult give_host(uint64_t address)
 {
     return driver.cuMemFreeHost((void *)(uintptr_t)address);
@@ -139,6 +190,10 @@ static const struct call calls[] = {
     {"cuMemAllocPitch_v2", false, take_row, give_device},
     {"cuMemAllocPitch_v2 by real pitch", false, take_rows, give_device},
     {"cuMemAllocManaged", false, take_managed, give_device},
+    {"cuMemAllocAsync", false, take_ordered, give_ordered},
+    {"cuMemAllocAsync_ptsz", false, take_ordered_ptsz, give_ordered_ptsz},
+    {"cuMemAllocFromPoolAsync", false, take_named, give_ordered},
+    {"cuMemAllocFromPoolAsync_ptsz", false, take_named_ptsz, give_ordered_ptsz},
     {"cuMemAllocHost", true, take_host, give_host},
     {"cuMemAllocHost_v2", true, take_host_v2, give_host},
     {"cuMemHostAlloc", true, take_host_flags, give_host},
@@ -205,11 +260,15 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
-    bool given = true;
+    static const CUmemPoolProps of_device = {
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    bool given = driver.cuMemPoolCreate(&pool, &of_device) == CUDA_SUCCESS;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         given = run(&calls[i], strtoull(argv[calls[i].of_host ? 3 : 2], NULL, 10),
                     strtoull(argv[4], NULL, 10)) &&
                 given;
+    given = driver.cuMemPoolDestroy(pool) == CUDA_SUCCESS && given;
     uint64_t kept;
     if (argc == 6)
         given = take_managed(&kept, strtoull(argv[5], NULL, 10)) == CUDA_SUCCESS && given;
