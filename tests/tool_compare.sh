@@ -23,7 +23,7 @@ runs 0 "$tidemark" compare --rounds 6 -- ./turn A --- ./turn B
 expect_same "A and B take turns, and a first run of each is not counted" ABABABABABABAB "$(cat turns)"
 expect_match "what they differ in is said" '^They differ in the command. 6 rounds, A and B in turns, 2 repetitions.$' "$(cat out)"
 expect_match "each command is said" '^B  ./turn B$' "$(cat out)"
-expect_match "and every measure" '^minor faults +[0-9]+ \[[0-9]+-[0-9]+\] +[0-9]' "$(cat out)"
+expect_match "and every measure" '^minor faults +[0-9.]+ \[[0-9]+-[0-9]+\] +[0-9]' "$(cat out)"
 err ''
 rm turns
 runs 0 "$tidemark" compare --a LABEL=1 --b LABEL=2 -- ./turn x
