@@ -3,9 +3,8 @@
    started with.
 
    A run has three phases. The first bind is *cold*. The binds are *steady* from the start
-   of the longest run of last binds, the cold one excepted, that is at least
-   STEADY_BINDS_MIN long and whose fault counts all lie within STEADY_SPREAD of each
-   other. What lies between is *decay*. A run that ends before its counts are flat has no
+   of the longest run of last binds, the cold one excepted, that is long enough and whose
+   fault counts agree (policy/steady.h). What lies between is *decay*. A run that ends before its counts are flat has no
    steady phase and says so: a mean over all binds would hide what the first ones cost. Of
    a workload that never repeats itself the caller says which binds are the steady ones. */
 #include <errno.h>
@@ -21,13 +20,12 @@
 
 #include "bench/crew.h"
 #include "bench/workloads.h"
+#include "policy/steady.h"
 
 enum {
     BINDS_DEFAULT = 12,
     BINDS_MIN = 2,
     BINDS_MAX = 10000,
-    STEADY_BINDS_MIN = 4,
-    STEADY_SPREAD = 2,
 };
 
 enum measure { MINOR_FAULTS, CPU_NS, WALL_NS, MEASURES };
@@ -116,27 +114,11 @@ static void measure(struct run *run)
     bench_crew_stop();
 }
 
-static size_t first_steady_bind(const uint64_t *faults, size_t binds)
-{
-    uint64_t low = faults[binds - 1];
-    uint64_t high = low;
-    size_t first = binds;
-    while (first > 1) {
-        uint64_t count = faults[first - 1];
-        low = count < low ? count : low;
-        high = count > high ? count : high;
-        if (high - low > STEADY_SPREAD)
-            break;
-        first--;
-    }
-    return binds - first < STEADY_BINDS_MIN ? binds : first;
-}
-
 static void split_phases(const struct run *run, struct phase phases[PHASES])
 {
     size_t binds = run->binds;
     size_t steady = run->steady_binds ? binds - run->steady_binds
-                                      : first_steady_bind(results[MINOR_FAULTS], binds);
+                                      : policy_steady_first(results[MINOR_FAULTS], binds);
     phases[COLD] = (struct phase){"cold", "", 0, 1};
     phases[DECAY] = (struct phase){"decay", "-", 1, steady - 1};
     phases[STEADY] = (struct phase){"steady", "not steady: the counts still move", steady,
@@ -242,7 +224,8 @@ static void print_help(FILE *to)
             "  --json           the same as one JSON object\n"
             "  --list           the workloads\n"
             "  --help           this text\n",
-            STEADY_BINDS_MIN, STEADY_SPREAD, BINDS_MIN, BINDS_MAX, BINDS_DEFAULT);
+            POLICY_STEADY_ROUNDS_MIN, POLICY_STEADY_SPREAD, BINDS_MIN, BINDS_MAX,
+            BINDS_DEFAULT);
 }
 
 static void print_workloads(void)

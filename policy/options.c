@@ -37,6 +37,7 @@ enum {
 #define RULE_REUSE    "dirty, zero or poison"
 #define RULE_HUGEPAGE "auto, never or always"
 #define RULE_SCOPE    "tree or exec"
+#define RULE_NAME     "staging, or the name of a driver function"
 #define RULE_DEEPBIND "clear or keep"
 
 // clang-format off
@@ -119,6 +120,17 @@ static bool parse_REPORT(const char *text, void *field)
     if (*text == '\0')
         return false;
     *(policy_option_REPORT *)field = strcmp(text, "none") == 0 ? NULL : text;
+    return true;
+}
+
+static bool parse_NAME(const char *text, void *field)
+{
+    static const char characters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        "0123456789_";
+    if (*text == '\0' || text[strspn(text, characters)] != '\0')
+        return false;
+    *(policy_option_NAME *)field = text;
     return true;
 }
 

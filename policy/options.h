@@ -31,7 +31,8 @@ typedef struct policy_ceiling_request policy_option_KEEP; /* NONE (off), BYTES, 
 typedef enum policy_reuse policy_option_REUSE;
 typedef enum policy_huge_pages policy_option_HUGEPAGE;
 typedef enum policy_scope policy_option_SCOPE;
-typedef bool policy_option_DEEPBIND; /* true: clear */
+typedef const char *policy_option_NAME; /* letters, digits and _ */
+typedef bool policy_option_DEEPBIND;    /* true: clear */
 
 struct policy_options {
 #define OPTION(field, type, initial, env, flag, argument, help)                          \

@@ -99,6 +99,8 @@ void pool_bind_begin(struct tidemark_bind *bind)
                     pool_retained_room(&bind->staging), bind->set->object);
     pool_bind_open_slices(bind);
     pool_bind_enter(bind, POOL_BIND_RECORDING);
+    if (bind->set->observer)
+        bind->set->observer->begins(bind);
 }
 
 /* Makes a piece an object: its header, and zeroes wherever no image will be. Returns the image. */
@@ -157,6 +159,17 @@ enum tidemark_result tidemark_bind_claim(struct tidemark_bind *bind, uint64_t ke
             return result;
     }
     *object = made;
+    return TIDEMARK_DONE;
+}
+
+enum tidemark_result tidemark_bind_phase(struct tidemark_bind *bind, const char *name)
+{
+    if (!bind || !name)
+        return TIDEMARK_MALFORMED;
+    if (!pool_bind_is_open(bind))
+        return TIDEMARK_OUT_OF_TURN;
+    if (bind->set->observer)
+        bind->set->observer->phase(bind, name);
     return TIDEMARK_DONE;
 }
 

@@ -6,6 +6,7 @@
 
 #include "pool/arena.h"
 #include "pool/bind_leases.h"
+#include "pool/bind_record.h"
 #include "pool/retained.h"
 #include "pool/spill.h"
 #include "pool/tidemark.h"
@@ -15,6 +16,20 @@ enum pool_bind_phase {
     POOL_BIND_RECORDING, /* objects are claimed */
     POOL_BIND_SHIPPED,   /* they were uploaded */
     POOL_BIND_HELD,      /* between binds, one thread works on the slot */
+};
+
+/* Who is told of binds; each is called in the thread that does it. */
+struct pool_bind_observer {
+    void (*begins)(struct tidemark_bind *bind);
+    void (*phase)(struct tidemark_bind *bind, const char *phase);
+    void (*ends)(struct tidemark_bind *bind); /* before the slot is given up */
+};
+
+/* The observer's own; the pool does not look at it. */
+struct pool_bind_watch {
+    long thread;
+    const char *phase; /* NULL: none */
+    struct pool_bind_figures began, phase_began;
 };
 
 /* A slot, and the bind in flight on it. */
@@ -37,6 +52,7 @@ struct tidemark_bind {
     struct pool_bind_leases leases;
 
     struct tidemark_counts counts; /* those that only the bind's own thread adds to */
+    struct pool_bind_watch watch;
 };
 
 struct tidemark_set {
@@ -44,7 +60,8 @@ struct tidemark_set {
     struct pool_arena_shape object, slice;
     struct pool_bind_source host_source, device_source;
     struct pool_bind_budget host_budget, device_budget;
-    uint64_t address; /* of this, as the source gave it */
+    uint64_t address;                          /* of this, as the source gave it */
+    const struct pool_bind_observer *observer; /* or NULL */
     struct tidemark_bind slots[];
 };
 
@@ -52,6 +69,7 @@ struct tidemark_set {
    malloc's are at least, and its free does not fail. */
 enum tidemark_result pool_set_open(const struct tidemark_settings *settings,
                                    const struct pool_bind_source *host,
+                                   const struct pool_bind_observer *observer,
                                    struct tidemark_set **set);
 
 /* Whether `align` is a power of two within the limits. */

@@ -81,6 +81,8 @@ enum tidemark_result tidemark_bind_end(struct tidemark_bind *bind, int is_failed
         return TIDEMARK_OUT_OF_TURN;
     enum tidemark_result result = pool_bind_end_leases(bind, !is_failed);
     pool_spills_end(&bind->spills, &bind->host);
+    if (bind->set->observer)
+        bind->set->observer->ends(bind);
     pool_bind_let_go(bind);
     return result;
 }

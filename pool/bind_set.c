@@ -38,6 +38,7 @@ static void open_slot(struct tidemark_set *set, struct tidemark_bind *slot)
 
 enum tidemark_result pool_set_open(const struct tidemark_settings *settings,
                                    const struct pool_bind_source *host,
+                                   const struct pool_bind_observer *observer,
                                    struct tidemark_set **set)
 {
     if (!settings || !set)
@@ -67,6 +68,7 @@ enum tidemark_result pool_set_open(const struct tidemark_settings *settings,
                           .clear = asked.device.clear,
                           .refusal = TIDEMARK_DEVICE_REFUSED},
         .address = address,
+        .observer = observer,
     };
     open_budget(&made->host_budget, asked.host_budget_bytes);
     open_budget(&made->device_budget, asked.device_budget_bytes);

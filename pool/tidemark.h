@@ -368,6 +368,12 @@ TIDEMARK_API enum tidemark_result tidemark_bind_stage(struct tidemark_bind *bind
                                                       struct tidemark_tensor *tensors,
                                                       size_t count);
 
+/* Names what the bind does from now on, until the next name or its end, for the record of binds
+   that TIDEMARK_BINDS asks for; without one it does nothing. `name` is a constant, of which 23
+   characters are kept. MALFORMED, OUT_OF_TURN: the bind is over. */
+TIDEMARK_API enum tidemark_result tidemark_bind_phase(struct tidemark_bind *bind,
+                                                      const char *name);
+
 /* What a bind did. */
 struct tidemark_counts {
     uint64_t bind;         /* its number on the slot, from 1 on */

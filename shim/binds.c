@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pool/bind.h"
+#include "shim/recorder.h"
 
 static int allocate(void *context, size_t bytes, uint64_t *address)
 {
@@ -31,5 +32,6 @@ static const struct pool_bind_source host = {
 enum tidemark_result tidemark_set_open(const struct tidemark_settings *settings,
                                        struct tidemark_set **set)
 {
-    return pool_set_open(settings, &host, set);
+    (void)shim_settings(); /* a program may come here before it allocates */
+    return pool_set_open(settings, &host, shim_recorder_observer(), set);
 }

@@ -157,7 +157,7 @@ static struct shim_driver *look(void)
     return driver;
 }
 
-struct shim_driver *shim_driver_get(void)
+struct shim_driver *shim_driver_find(void)
 {
     struct shim_driver *driver =
         atomic_load_explicit(&current, memory_order_acquire); /* A */
@@ -172,7 +172,7 @@ bool shim_driver_is_met(void)
 struct shim_driver *shim_driver_pin(void)
 {
     if (atomic_load_explicit(&pinned, memory_order_relaxed)) /* B */
-        return shim_driver_get();
+        return shim_driver_find();
     struct shim_driver *driver = look();
     if (driver && shim_loader_keep(driver->path))
         atomic_store_explicit(&pinned, true, memory_order_relaxed); /* B */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "shim/driver_abi.h"
+#include "shim/recorder_calls.h"
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
@@ -70,7 +71,17 @@ int shim_hook_next_form(const char *base, int row);
 
 /* The driver, if one is mapped; NULL otherwise. Takes none of the loader's locks that a
    library constructor holds, so that any hook may call it. */
-struct shim_driver *shim_driver_get(void);
+struct shim_driver *shim_driver_find(void);
+
+/* The same, in a hook of the function's name: the call may bound a bind (shim/recorder.h). */
+#define shim_driver_get() shim_driver_get_in(__func__)
+
+static inline struct shim_driver *shim_driver_get_in(const char *function)
+{
+    if (__builtin_expect(shim_recorder_watches_calls, 0))
+        shim_recorder_called(function);
+    return shim_driver_find();
+}
 
 /* The same for dlsym, which may take those locks: looks again whether the driver is still
    where it was, and keeps it mapped from then on, so that a close and reopen by the

@@ -12,8 +12,7 @@
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
     const struct shim_settings *settings = shim_settings();
-    if (settings->options.enabled && (settings->options.report || settings->run_counts))
-        shim_report_write(settings);
+    shim_report_write(settings);
     for (;;)
         (void)shim_kernel_3(SYS_exit_group, status, 0, 0);
 }

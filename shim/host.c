@@ -14,7 +14,7 @@
 #include "shim/libc.h"
 #include "shim/memory.h"
 
-struct shim_host_state shim_host = {.staging_min = SIZE_MAX};
+struct shim_host_state shim_host = {.staging_min = SIZE_MAX, .direct_min = SIZE_MAX};
 size_t shim_host_ordinary_below;
 uintptr_t shim_host_retained_end = UINTPTR_MAX;
 
@@ -131,6 +131,9 @@ void shim_host_open(const struct shim_settings *settings)
     if (shim_host.heap.bytes) {
         tune(&settings->options);
         shim_host.staging_min = settings->options.staging_min;
+        shim_host.is_recorded = settings->is_recorded;
+        if (!settings->is_recorded)
+            shim_host.direct_min = shim_host.staging_min;
     }
 }
 

@@ -13,6 +13,7 @@
 #include "shim/jemalloc.h"
 #include "shim/libc.h"
 #include "shim/outcome.h"
+#include "shim/recorder.h"
 #include "shim/say.h"
 
 #define SLOW_ROAD __attribute__((noinline, cold))
@@ -66,11 +67,21 @@ static bool made_room(void)
     return shim_jemalloc_purge() || trimmed;
 }
 
-static void *claim_retained(size_t bytes, bool *fresh)
+static void *claim_unrecorded(size_t bytes, bool *fresh)
 {
     void *block = pool_heap_claim(&shim_host.heap, bytes, fresh);
     if (__builtin_expect(!block, 0) && made_room())
         block = pool_heap_claim(&shim_host.heap, bytes, fresh);
+    return block;
+}
+
+static void *claim_retained(size_t bytes, bool *fresh)
+{
+    if (!shim_host.is_recorded)
+        return claim_unrecorded(bytes, fresh);
+    shim_recorder_claiming();
+    void *block = claim_unrecorded(bytes, fresh);
+    shim_recorder_claimed(bytes, block != NULL);
     return block;
 }
 
@@ -124,7 +135,7 @@ SLOW_ROAD static void *claim_again(size_t bytes)
 __attribute__((noinline, flatten)) static void *malloc_staging(size_t bytes)
 {
     bool fresh;
-    if (__builtin_expect(bytes < shim_host.staging_min, 0))
+    if (__builtin_expect(bytes < shim_host.direct_min, 0))
         return malloc_elsewhere(bytes);
     void *block = pool_heap_claim(&shim_host.heap, bytes, &fresh);
     return __builtin_expect(block != NULL, 1) ? block : claim_again(bytes);
@@ -171,6 +182,8 @@ __attribute__((noinline, flatten)) static void free_staging(void *block)
 {
     if (__builtin_expect(!pool_heap_return(&shim_host.heap, block), 0))
         free_elsewhere(block);
+    else if (__builtin_expect(shim_host.is_recorded, 0))
+        shim_recorder_returned();
 }
 
 void free(void *block)
@@ -201,14 +214,29 @@ void *calloc(size_t count, size_t bytes)
     return calloc_slow(count, bytes);
 }
 
+static void *claim_growing_unrecorded(size_t bytes)
+{
+    void *block = pool_heap_claim_growing(&shim_host.heap, bytes);
+    return block || !made_room() ? block
+                                 : pool_heap_claim_growing(&shim_host.heap, bytes);
+}
+
+static void *claim_growing(size_t bytes)
+{
+    if (!shim_host.is_recorded)
+        return claim_growing_unrecorded(bytes);
+    shim_recorder_claiming();
+    void *block = claim_growing_unrecorded(bytes);
+    shim_recorder_claimed(bytes, block != NULL);
+    return block;
+}
+
 /* An ordinary block has grown to staging size, or one that had to be spilled grows on. */
 static void *move_growing(void *block, size_t held, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX)
         return shim_outcome_no_memory();
-    void *moved = pool_heap_claim_growing(&shim_host.heap, bytes);
-    if (!moved && made_room())
-        moved = pool_heap_claim_growing(&shim_host.heap, bytes);
+    void *moved = claim_growing(bytes);
     if (!moved)
         moved = ordinary(bytes);
     if (!moved)

@@ -2,6 +2,7 @@
 #ifndef SHIM_HOST_STATE_H
 #define SHIM_HOST_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,9 @@ enum shim_host_route {
 struct shim_host_state {
     size_t
         staging_min; /* smallest request for retained blocks; SIZE_MAX: there are none */
+    size_t
+        direct_min; /* the same for the straight road; SIZE_MAX: requests are recorded */
+    bool is_recorded;
     enum shim_host_route route;
     struct pool_heap heap;
 };

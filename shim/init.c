@@ -16,6 +16,7 @@
 #include "shim/lease.h"
 #include "shim/libc.h"
 #include "shim/limits.h"
+#include "shim/recorder.h"
 #include "shim/mempool.h"
 #include "shim/place.h"
 #include "shim/report.h"
@@ -133,6 +134,7 @@ static void open_settings(void)
         complain_of_unknown();
     if (settings.options.enabled)
         shim_host_account_open(&settings.options);
+    settings.is_recorded = shim_recorder_open(&settings);
     shim_host_open(&settings);
 }
 
@@ -151,10 +153,12 @@ static void fork_prepare(void)
     shim_driver_fork_prepare();
     shim_observe_fork_prepare();
     shim_host_fork_prepare();
+    shim_recorder_fork_prepare();
 }
 
 static void fork_done(bool in_child)
 {
+    shim_recorder_fork_done(in_child);
     shim_host_fork_done(in_child);
     shim_observe_fork_done();
     shim_driver_fork_done();

@@ -11,6 +11,7 @@
 struct shim_settings {
     struct policy_options options;
     struct policy_option_value values[POLICY_OPTION_COUNT];
+    bool is_recorded;  /* what binds cost is (shim/recorder.h) */
     pid_t run_process; /* the process that `tidemark run` started; 0: there is none */
     int run_ack;       /* a descriptor to acknowledge on; -1: there is none */
     const char

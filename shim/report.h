@@ -11,7 +11,7 @@ void shim_report_open(const struct shim_settings *settings);
 /* A child of fork is a process of its own. */
 void shim_report_fork_done_in_child(void);
 
-/* Writes the report that was asked for, if this is the process to do it. */
+/* Writes all that was asked for, if this is the process to do it. */
 void shim_report_write(const struct shim_settings *settings);
 
 #endif

@@ -195,7 +195,8 @@ static struct tidemark_set *set;
 
 static inline void open_set(const struct tidemark_settings *settings)
 {
-    ck_assert_int_eq(pool_set_open(settings, &fake_host_source, &set), TIDEMARK_DONE);
+    ck_assert_int_eq(pool_set_open(settings, &fake_host_source, NULL, &set),
+                     TIDEMARK_DONE);
 }
 
 static inline void setup(void)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # shim/driver_hooks.def against what the code that reads it relies on: the order, which is
 # searched by halves; that a symbol starts with its base, so that forms lie together; and that a
-# base is hooked in every form that the simulated driver's table has of it, as that has it.
+# base is hooked in every form that the simulated driver's table has of it, as that has it. Also:
+# every hook asks for the driver in its own name, by which a call is known as a bind's boundary.
 # Usage: check_tables.sh SOURCE_FOLDER
 set -eu
 cd "$1"
@@ -29,4 +30,12 @@ sort "$work/hooks" | diff "$work/forms" - || {
     echo "FAILED: not every form of a base is hooked, or not as the driver has it (< driver, > hooks)"
     exit 1
 }
+cut -d ' ' -f 1 "$work/hooks" | sort >"$work/symbols"
+cat shim/*.c | awk '/^CUresult cu[A-Za-z0-9_]*\(/ { name = $2; sub(/\(.*/, "", name) }
+    /shim_driver_get\(\)/ && name != "" { print name; name = "" } /^}/ { name = "" }' |
+    sort -u >"$work/asking"
+if comm -23 "$work/symbols" "$work/asking" | grep .; then
+    echo "FAILED: these do not call shim_driver_get() themselves"
+    exit 1
+fi
 echo "$(wc -l <"$work/hooks") hooks in order, every form of $(wc -l <"$work/bases") bases"

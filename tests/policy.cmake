@@ -13,6 +13,7 @@ tidemark_unit_test(test_policy_quantity policy)
 tidemark_unit_test(test_policy_rank policy)
 tidemark_unit_test(test_policy_reservation policy)
 tidemark_unit_test(test_policy_space policy)
+tidemark_unit_test(test_policy_steady policy)
 
 # How well plans are placed, through the files of the command that read and decide them.
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)

@@ -1,3 +1,4 @@
+tidemark_unit_test(test_pool_bind_record pool)
 tidemark_unit_test(test_pool_bind_leases pool)
 tidemark_unit_test(test_pool_bind_stage pool)
 tidemark_unit_test(test_pool_bind_slots pool)

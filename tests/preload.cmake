@@ -34,6 +34,7 @@ tidemark_script_test(check_tables check_tables.sh ${CMAKE_SOURCE_DIR})
 tidemark_script_test(preload_ceiling preload_ceiling.sh ${CMAKE_BINARY_DIR}
   ${CMAKE_SOURCE_DIR}/shim/driver_hooks.def)
 tidemark_script_test(preload_heap preload_heap.sh ${CMAKE_BINARY_DIR})
+tidemark_script_test(preload_binds preload_binds.sh ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/pool/bind_figures.def)
 tidemark_script_test(preload_host preload_host.sh ${CMAKE_BINARY_DIR})
 tidemark_script_test(preload_limits preload_limits.sh ${CMAKE_BINARY_DIR})
 # With CHECK_ALL it changes settings of the whole machine for a moment.

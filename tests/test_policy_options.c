@@ -148,6 +148,9 @@ START_TEST(each_type_reads_a_value_other_than_its_default)
     ck_assert_int_eq(accepted("TIDEMARK_REPORT_FORMAT", "json").report_format,
                      POLICY_REPORT_JSON);
     ck_assert(!accepted("TIDEMARK_DEEPBIND", "keep").deepbind);
+    ck_assert_str_eq(accepted("TIDEMARK_BIND_ON", "cuMemAlloc_v2").bind_on,
+                     "cuMemAlloc_v2");
+    ck_assert_str_eq(accepted("TIDEMARK_BINDS", "out/%p.jsonl").binds, "out/%p.jsonl");
 }
 END_TEST
 
@@ -202,6 +205,8 @@ START_TEST(a_bad_value_is_reported_with_its_rule_and_leaves_the_default)
     is_refused("TIDEMARK_STAGING_MIN", "64 KiB", "a size of at least 1 byte");
     is_refused("TIDEMARK_REPORT_FORMAT", "xml", "text or json");
     is_refused("TIDEMARK_DEEPBIND", "on", "clear or keep");
+    is_refused("TIDEMARK_BIND_ON", "", "staging, or the name of a driver function");
+    is_refused("TIDEMARK_BIND_ON", "cu-X", "staging, or the name of a driver function");
 }
 END_TEST
 

@@ -93,13 +93,15 @@ START_TEST(a_set_that_cannot_be_is_refused_without_a_call)
     bad[9].temporary_align = SIZE_MAX;
     unsigned calls = fake_host.allocs;
     for (size_t i = 0; i < 10; i++)
-        ck_assert_int_eq(pool_set_open(&bad[i], &fake_host_source, &made),
+        ck_assert_int_eq(pool_set_open(&bad[i], &fake_host_source, NULL, &made),
                          TIDEMARK_MALFORMED);
-    ck_assert_int_eq(pool_set_open(NULL, &fake_host_source, &made), TIDEMARK_MALFORMED);
-    ck_assert_int_eq(pool_set_open(&good, &fake_host_source, NULL), TIDEMARK_MALFORMED);
+    ck_assert_int_eq(pool_set_open(NULL, &fake_host_source, NULL, &made),
+                     TIDEMARK_MALFORMED);
+    ck_assert_int_eq(pool_set_open(&good, &fake_host_source, NULL, NULL),
+                     TIDEMARK_MALFORMED);
     ck_assert_uint_eq(fake_host.allocs, calls);
     fake_host.refused_allocs = 1;
-    ck_assert_int_eq(pool_set_open(&good, &fake_host_source, &made),
+    ck_assert_int_eq(pool_set_open(&good, &fake_host_source, NULL, &made),
                      TIDEMARK_NO_HOST_MEMORY);
     ck_assert_ptr_null(made);
 }

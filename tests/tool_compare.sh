@@ -147,8 +147,10 @@ refuses 'bad: line 2: there is no sample'
 : >bad
 refuses 'bad: line 0: there is no sample'
 echo '[]' >bad
-refuses 'bad: line 1: not a line of such a log'
+refuses 'bad: line 1: not a JSON object'
 echo 'x' >bad
+refuses 'bad: line 1: not a JSON object'
+echo '{}' >bad
 refuses 'bad: line 1: not a line of such a log'
 rm bad
 refuses 'bad: No such file or directory'

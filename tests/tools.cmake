@@ -28,6 +28,7 @@ tidemark_script_test(tool_run tool_run.sh ${TOOL_FOLDER})
 tidemark_script_test(tool_admit tool_admit.sh ${TOOL_FOLDER} ${CMAKE_SOURCE_DIR}/README.md)
 tidemark_script_test(tool_plan tool_plan.sh ${TOOL_FOLDER} ${CMAKE_CURRENT_SOURCE_DIR}/data/plans
   ${CMAKE_SOURCE_DIR}/README.md)
+tidemark_script_test(tool_binds tool_binds.sh ${TOOL_FOLDER})
 tidemark_script_test(tool_compare tool_compare.sh ${TOOL_FOLDER})
 tidemark_script_test(tool_expect tool_expect.sh ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/pool/stats.def)
 tidemark_script_test(tool_strict tool_strict.sh ${TOOL_FOLDER})

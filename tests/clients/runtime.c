@@ -227,6 +227,12 @@ static bool is_right(void)
     return memcmp(on_host[TENSORS - 1], output, sizeof(output)) == 0;
 }
 
+/* Names what comes next in a record of binds. */
+static void enter(const char *phase)
+{
+    expect(phase, tidemark_bind_phase(bind_in_flight, phase));
+}
+
 static void run_bind(struct tidemark_set *set)
 {
     struct tidemark_tensor tensors[TENSORS] = {{.host = input, .is_input = 1}};
@@ -236,10 +242,15 @@ static void run_bind(struct tidemark_set *set)
         tensors[i].bytes = sizeof(input);
 
     expect("open", tidemark_bind_open(set, 0, &bind_in_flight));
+    enter("stage");
     expect("stage", tidemark_bind_stage(bind_in_flight, tensors, TENSORS));
+    enter("record");
     run_recorders();
+    enter("upload");
     expect("upload", tidemark_bind_upload(bind_in_flight, &upload));
+    enter("run");
     run(&upload, tensors);
+    enter("end");
     expect("end", tidemark_bind_end(bind_in_flight, 0));
 }
 

@@ -1,9 +1,9 @@
 #include "tools/tidemark/compare_log.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tools/tidemark/json_lines.h"
 #include "tools/tidemark/say.h"
 
 #define SCHEMA "tidemark.compare/1"
@@ -49,10 +49,8 @@ bool compare_log_sample(FILE *log, int arm, size_t round,
     return put_line(log, line);
 }
 
-/* Where a reader is. */
 struct reading {
-    const char *path;
-    size_t line;
+    struct json_lines lines;
     json_t **stamps;
     struct compare_rounds *rounds;
     size_t sample_count; /* of both arms */
@@ -60,8 +58,7 @@ struct reading {
 
 static bool complain(const struct reading *reading, const char *what)
 {
-    say("%s: line %zu: %s", reading->path, reading->line, what);
-    return false;
+    return json_lines_complain(&reading->lines, what);
 }
 
 static int arm_of(const json_t *line)
@@ -107,55 +104,25 @@ static bool take_sample(struct reading *reading, const json_t *line, int arm)
     return true;
 }
 
-static bool take_line(struct reading *reading, const char *text, size_t length)
+static bool take_line(void *context, const json_t *line)
 {
-    json_error_t error;
-    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    struct reading *reading = context;
     int arm = arm_of(line);
-    bool is_taken;
 
-    if (!json_is_object(line) || arm == COMPARE_ARMS)
-        is_taken = complain(reading, "not a line of such a log");
-    else if (json_object_get(line, "stamp") != NULL)
-        is_taken = take_stamp(reading, line, arm);
-    else
-        is_taken = take_sample(reading, line, arm);
-    json_decref(line);
-    return is_taken;
-}
-
-static bool take_lines(struct reading *reading, FILE *file)
-{
-    char *text = NULL;
-    size_t room = 0;
-    ssize_t length;
-    bool is_taken = true;
-
-    while (is_taken && (length = getline(&text, &room, file)) > 0) {
-        reading->line++;
-        /* An interrupted run ends in the middle of a line. */
-        if (text[length - 1] == '\n')
-            is_taken = take_line(reading, text, (size_t)length);
-    }
-    free(text);
-    if (is_taken && reading->sample_count == 0)
-        return complain(reading, "there is no sample");
-    return is_taken;
+    if (arm == COMPARE_ARMS)
+        return complain(reading, "not a line of such a log");
+    return json_object_get(line, "stamp") != NULL ? take_stamp(reading, line, arm)
+                                                  : take_sample(reading, line, arm);
 }
 
 bool compare_log_read(const char *path, json_t *stamps[COMPARE_ARMS],
                       struct compare_rounds *rounds)
 {
-    struct reading reading = {.path = path, .stamps = stamps, .rounds = rounds};
-    FILE *file = fopen(path, "re");
+    struct reading reading = {.lines.path = path, .stamps = stamps, .rounds = rounds};
 
     stamps[COMPARE_A] = stamps[COMPARE_B] = NULL;
-    if (file == NULL) {
-        say("%s: %s", path, strerror(errno));
-        return false;
-    }
-    bool is_read = take_lines(&reading, file);
-    fclose(file);
+    bool is_read = json_lines_read(&reading.lines, take_line, &reading) &&
+                   (reading.sample_count > 0 || complain(&reading, "there is no sample"));
     rounds->count = reading.sample_count / COMPARE_ARMS;
     if (!is_read) {
         json_decref(stamps[COMPARE_A]);

@@ -15,6 +15,7 @@ static const struct verb {
     {"run", "run a program with libtidemark.so preloaded", verb_run},
     {"admit", "say whether programs fit before they are started", verb_admit},
     {"plan", "place buffers in address spaces, and say what that takes", verb_plan},
+    {"binds", "say what each bind of a recorded run cost", verb_binds},
     {"compare", "say whether one command or setting needs less than another",
      verb_compare},
     {"options", "list every option, its value here and where that came from",
@@ -42,6 +43,7 @@ static void print_help(void)
          "  tidemark run --strict --report run.json --report-format json -- ./train\n"
          "  tidemark admit report.json --device-limit 0=48GiB\n"
          "  tidemark plan plan.json\n"
+         "  tidemark run --binds run.jsonl -- ./train; tidemark binds run.jsonl\n"
          "  tidemark compare -- ./train --- tidemark run -- ./train\n"
          "  tidemark options\n"
          "\n"

@@ -244,9 +244,9 @@ static enum verb_exit check_values(struct request *request)
                                      : VERB_DONE;
 }
 
-/* The program may change its directory before it reports. False, and said, when the one
+/* The program may change its directory before it writes. False, and said, when the one
    we are in has no name. */
-static bool make_report_absolute(const char **text)
+static bool make_absolute(enum policy_option_id id, const char **text)
 {
     char *path;
 
@@ -255,7 +255,8 @@ static bool make_report_absolute(const char **text)
         return true;
     char *folder = getcwd(NULL, 0);
     if (folder == NULL || asprintf(&path, "%s/%s", folder, *text) == -1) {
-        say("--report=%s: the current directory: %s", *text, strerror(errno));
+        say("--%s=%s: the current directory: %s", policy_option_rows[id].flag, *text,
+            strerror(errno));
         return false;
     }
     free(folder);
@@ -296,8 +297,11 @@ static enum verb_exit prepare(struct request *request)
         if (launch->strict)
             return VERB_CANNOT_EXECUTE;
     }
-    if (!make_report_absolute(&launch->option_texts[POLICY_OPTION_report]))
-        return VERB_CANNOT_EXECUTE;
+    static const enum policy_option_id outputs[] = {POLICY_OPTION_report,
+                                                    POLICY_OPTION_binds};
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
+        if (!make_absolute(outputs[i], &launch->option_texts[outputs[i]]))
+            return VERB_CANNOT_EXECUTE;
     if (request->expectation_count > 0 && !expect_open(&launch->counts))
         return VERB_CANNOT_EXECUTE;
     environment_preload(library);

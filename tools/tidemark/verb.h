@@ -16,6 +16,7 @@ enum verb_exit {
 int verb_run(int argc, char **argv);
 int verb_admit(int argc, char **argv);
 int verb_plan(int argc, char **argv);
+int verb_binds(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_options(int argc, char **argv);
 
