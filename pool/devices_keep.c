@@ -79,19 +79,22 @@ static void look_for_debts(struct pool_devices *pool)
 
 struct fattest {
     struct pool_device_bin *bin;
-    uint64_t bytes;
+    uint64_t ready_bytes, bytes;
 };
 
 static void compare(void *context, struct pool_device_bin *bin, uint32_t size_class)
 {
     struct fattest *fattest = context;
-    uint64_t bytes = pool_device_bin_idle(bin) * pool_device_class_bytes(size_class);
-    if (bytes > fattest->bytes)
-        *fattest = (struct fattest){bin, bytes};
+    uint64_t each = pool_device_class_bytes(size_class);
+    uint64_t ready_bytes = pool_bin_idle(&bin->ready) * each;
+    uint64_t bytes = pool_device_bin_idle(bin) * each;
+    if (ready_bytes > fattest->ready_bytes ||
+        (ready_bytes == fattest->ready_bytes && bytes > fattest->bytes))
+        *fattest = (struct fattest){bin, ready_bytes, bytes};
 }
 
-/* Of the class in which most is idle: what one class holds too much of, another lacks. Under
-   the domain's lock. 0: none. */
+/* Of the class in which most is idle and was passed over: what one class holds too much of,
+   another lacks. What was freed just now comes last. Under the domain's lock. 0: none. */
 static uint32_t take_any(struct pool_devices *pool, struct pool_device_domain *domain)
 {
     struct fattest fattest = {0};
@@ -139,6 +142,8 @@ static size_t take_from(struct pool_devices *pool, struct pool_device_domain *do
 {
     struct pool_device_account *account = &pool->accounts[domain->account];
     size_t count = 0;
+    if (owed_only)
+        sift_domain(pool, domain, pool_device_domain_key(domain));
     while (count < room && !(owed_only && pool_device_account_owed(account) == 0)) {
         uint32_t block = take_one(pool, domain);
         if (!block)

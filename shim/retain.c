@@ -210,6 +210,7 @@ void shim_retain_adopt(const struct shim_driver *driver,
 struct freeing {
     enum pool_lease_kind kind;
     bool may_keep, is_ours;
+    uint32_t owner; /* of the lease */
     enum pool_device_return what;
 };
 
@@ -219,6 +220,7 @@ static void try_return(void *context, struct pool_lease *lease)
     if (lease->block == 0 || lease->kind != freeing->kind)
         return;
     freeing->is_ours = true;
+    freeing->owner = lease->owner;
     if (freeing->may_keep)
         freeing->what = pool_devices_return(&pool, lease->block);
     else
@@ -234,19 +236,14 @@ static void expose(void *context, struct pool_lease *lease)
 }
 
 /* As drivers do, though none promises it: the context has nothing left to do when the free
-   returns. What is then freed is ready at once. */
-static bool wait_first(const struct shim_driver *driver, uint64_t address)
+   returns. What was freed is ready then. */
+static void wait_after(const struct shim_driver *driver, uint32_t owner)
 {
-    struct pool_lease lease;
     if (!shim_settings()->options.free_sync)
-        return true;
-    if (!shim_lease_find(address, &lease) || lease.block == 0)
-        return true;
+        return;
     uint64_t ticket = pool_epochs_begin(&pool.epochs);
-    bool waited = shim_source_synchronise(driver, lease.owner);
-    if (waited)
-        pool_epochs_end(&pool.epochs, lease.owner, ticket);
-    return waited;
+    if (shim_source_synchronise(driver, owner))
+        pool_epochs_end(&pool.epochs, owner, ticket);
 }
 
 enum shim_retain_free shim_retain_free(const struct shim_driver *driver,
@@ -256,13 +253,16 @@ enum shim_retain_free shim_retain_free(const struct shim_driver *driver,
     struct freeing freeing = {.kind = kind};
     if (address == 0 || !shim_retain_pool())
         return SHIM_RETAIN_UNTOUCHED;
-    freeing.may_keep = may_keep(driver, kind, &place) && wait_first(driver, address);
+    freeing.may_keep = may_keep(driver, kind, &place);
     if (freeing.may_keep && shim_observe_take_exported(address))
         (void)shim_lease_visit(address, expose, NULL);
     (void)shim_lease_visit(address, try_return, &freeing);
     if (!freeing.is_ours || freeing.what == POOL_DEVICE_REFUSED)
         return SHIM_RETAIN_UNTOUCHED;
-    return freeing.what == POOL_DEVICE_KEPT ? SHIM_RETAIN_FREED : SHIM_RETAIN_TWICE;
+    if (freeing.what == POOL_DEVICE_NOT_LIVE)
+        return SHIM_RETAIN_TWICE;
+    wait_after(driver, freeing.owner);
+    return SHIM_RETAIN_FREED;
 }
 
 void shim_retain_stop(void)

@@ -22,6 +22,14 @@ function(retained_test name source)
 endfunction()
 
 retained_test(preload_retained preload_retained)
+retained_test(preload_retained_capture preload_retained_capture)
+retained_test(preload_retained_room preload_retained_room
+  TIDEMARK_DEVICE_MEM=8MiB TIDEMARK_PINNED_MEM=8MiB TIDEMARK_HEADROOM=0)
+retained_test(preload_retained_driver preload_retained_driver)
+retained_test(preload_free_sync preload_free_sync TIDEMARK_FREE_SYNC=1)
+foreach(contents dirty zero poison)
+  retained_test(preload_reuse_${contents} preload_reuse TIDEMARK_REUSE=${contents} REUSED=${contents})
+endforeach()
 
 # Random schedules; and the same under a build of the library that lacks the rule of readiness, which
 # must go wrong, or the test would prove nothing.
