@@ -102,18 +102,25 @@ void shim_mempool_created(const struct shim_driver *driver, CUmemoryPool handle,
         (void)shim_mempool_named(handle, device);
 }
 
-/* Whether the account has what it should; under the lock. What others have pending may or
-   may not be part of what was seen: it is neither charged twice nor taken off. */
+/* Whether the account has what it should; under the lock. What does not fit is there all the
+   same, and is charged as far as it fits, so that nothing else is given meanwhile. What others
+   have pending may or may not be part of what was seen: it is neither charged twice nor taken
+   off. */
 static bool balance(struct shim_mempool *pool, struct policy_verdict *verdict)
 {
     uint64_t total_bytes = pool->charged_bytes + pool->pending_bytes;
     if (pool->seen_bytes > total_bytes) {
         uint64_t lacking_bytes = pool->seen_bytes - total_bytes;
         *verdict = shim_room_try(pool->device, lacking_bytes);
-        if (verdict->kind != POLICY_ADMITTED)
-            return false;
-        pool->charged_bytes += lacking_bytes;
-    } else if (pool->seen_bytes < pool->charged_bytes) {
+        bool fits = verdict->kind == POLICY_ADMITTED;
+        if (!fits)
+            lacking_bytes -= lacking_bytes < verdict->short_bytes ? lacking_bytes
+                                                                  : verdict->short_bytes;
+        if (fits || shim_room_try(pool->device, lacking_bytes).kind == POLICY_ADMITTED)
+            pool->charged_bytes += lacking_bytes;
+        return fits;
+    }
+    if (pool->seen_bytes < pool->charged_bytes) {
         shim_room_refund(pool->device, pool->charged_bytes - pool->seen_bytes);
         pool->charged_bytes = pool->seen_bytes;
     }

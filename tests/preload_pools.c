@@ -1,6 +1,7 @@
 /* Stream-ordered memory on a driver that has pools: the pool that serves a request is charged,
    on its own device, with what it has reserved, for as long as it has it. */
 #include "tests/accounts_fixture.h"
+#include "tests/sim_kernels.h"
 
 enum { CHUNK = 32 * MIB }; /* what a pool grows by */
 
@@ -162,6 +163,29 @@ START_TEST(a_pool_that_must_grow_too_far_is_refused_and_left_as_it_was)
 }
 END_TEST
 
+/* Its stream has not come to the free yet. */
+START_TEST(what_a_refused_request_left_in_a_pool_leaves_no_room_for_others)
+{
+    CUdeviceptr address = UNTOUCHED;
+    setenv("SIMCUDA_KERNELS", "skip", 1);
+    accounts_start();
+    const struct sim_kernels kernels = sim_load_kernels();
+    CUstream stream = sim_stream(CU_STREAM_NON_BLOCKING);
+    sim_allocate(CEILING - CHUNK + 1);
+    sim_hold(&kernels, stream, 1);
+    ck_assert_int_eq(sim.cuMemAllocAsync(&address, 1, stream), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_uint_eq(sim.oracle_reserved_bytes(0), CHUNK);
+    ck_assert_uint_eq(charged_bytes(), CEILING);
+    ck_assert_int_eq(sim.cuMemAlloc_v2(&address, 1), CUDA_ERROR_OUT_OF_MEMORY);
+    ck_assert_uint_eq(address, UNTOUCHED);
+    ck_assert_int_ne(sim.release(1), 0);
+    ck_assert_int_eq(sim.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    charged_is(CEILING - CHUNK + 1);
+    sim_allocate(CHUNK - 1);
+    charged_is(CEILING);
+}
+END_TEST
+
 START_TEST(what_was_given_up_unseen_need_not_be_asked_for)
 {
     accounts_start();
@@ -223,6 +247,7 @@ SUITE_MAIN("preload/pools", a_request_is_charged_as_its_pool_grows,
            stream_ordered_memory_outlives_its_context, idle_memory_of_pools_makes_room,
            idle_memory_of_one_pool_makes_room_for_another,
            a_pool_that_must_grow_too_far_is_refused_and_left_as_it_was,
+           what_a_refused_request_left_in_a_pool_leaves_no_room_for_others,
            what_was_given_up_unseen_need_not_be_asked_for,
            a_pool_that_has_ended_is_charged_until_its_memory_is_free,
            what_is_taken_while_a_stream_is_captured_is_charged_afterwards)
