@@ -268,17 +268,25 @@ inline give_back(given)
 
 /* ---- spans_keep.c ---- */
 
-/* All free memory goes back, in address order. What is passed over is clean, or a block, or
-   the source refuses. */
-inline discard_all()
+/* One step: free memory goes back, in address order. What is passed over is clean, or a block,
+   or the source refuses, or there is enough for a step. */
+inline discard_some()
 {
     index = 1;
     do
     :: index < top ->
+        assert(length[index] > 0);
         if
         :: state[index] == FREE ->
             discard(index, length[index], NOBODY);
-            clean_tail(index, 0)
+            clean_tail(index, 0);
+#ifdef TRIM_KEEPS_ITS_PLACE
+            make_way();
+            if
+            :: ok
+            :: else -> break
+            fi
+#endif
         :: true
         fi;
         index = index + length[index]

@@ -91,6 +91,7 @@ check_spans() {
     caught spans TRIM_LEAVES_IN_BINS 'owner[g]==0'
     caught spans TRIM_CLEANS_THE_WHOLE "$stale"
     caught spans TRIM_TRUSTS_THE_SOURCE "$stale"
+    caught spans TRIM_KEEPS_ITS_PLACE 'length[index]>0'
 }
 
 # A fork wipes what somebody owns.

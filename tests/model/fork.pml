@@ -158,7 +158,7 @@ inline fork_done()
 #ifdef CHILD_TRUSTS_ITS_MARKS
         :: in_child -> child_is_clean()
 #else
-        :: in_child -> discard_all()
+        :: in_child -> discard_some()
 #endif
         :: else
         fi;

@@ -70,6 +70,13 @@ inline give_lock()
     }
 }
 
+/* Between two steps: whoever waits goes first. ok = whether the lock is had again. */
+inline make_way()
+{
+    give_lock();
+    take_lock()
+}
+
 /* The rule that all is about: from one pair of hands into others. */
 inline hand_over(first, count, giver, taker)
 {

@@ -18,6 +18,7 @@
      spans_keep.c   whoever gives memory back takes the block out first: TRIM_LEAVES_IN_BINS
                     clean is what was given back, and no more: TRIM_CLEANS_THE_WHOLE,
                     TRIM_TRUSTS_THE_SOURCE
+                    a step begins anew once others had the lock: TRIM_KEEPS_ITS_PLACE
 
    Not here: two threads that return one block at once, which is an error of the program. */
 
@@ -28,6 +29,32 @@
 #define GRANULES 4
 #endif
 #include "area.pml"
+
+/* Step by step, each from the beginning, and gives the lock. */
+inline discard_rest()
+{
+    do
+    :: ok ->
+        discard_some();
+        if
+        :: ok -> kept = 1 /* goes on */
+        :: true -> kept = 0
+        fi;
+        if
+        :: kept ->
+            kept = 0;
+            make_way()
+        :: else -> break
+        fi
+    :: else -> break
+    od;
+    if
+    :: ok ->
+        ok = false;
+        give_lock()
+    :: else
+    fi
+}
 
 /* pool_spans_trim */
 inline trim()
@@ -46,8 +73,7 @@ inline trim()
 #else
         drain();
 #endif
-        discard_all();
-        give_lock()
+        discard_rest()
     :: else
     fi
 }
@@ -128,7 +154,13 @@ inline age()
             class++
         :: else -> break
         od;
-        give_lock()
+        make_way();
+        if
+        :: ok ->
+            age_free();
+            give_lock()
+        :: else
+        fi
     :: else
     fi
 }
