@@ -180,7 +180,7 @@ static void step(struct worker *worker)
     look_at(worker, result);
     *result = (struct result){
         .context = (unsigned)roll(worker, CONTEXTS),
-        .bytes = UNIT << roll(worker, SIZES),
+        .bytes = (size_t)UNIT << roll(worker, SIZES),
         .value = value_of(worker),
     };
     enter(result->context);
