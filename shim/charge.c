@@ -84,6 +84,14 @@ bool shim_charge_again(const struct shim_driver *driver, struct shim_charge *cha
     return again;
 }
 
+/* Programs are not to end a context while a call in it is under way; if one does, the lease comes
+   too late for the end. */
+static void open_lease(const struct pool_lease *lease)
+{
+    shim_lease_open(lease);
+    shim_place_opened(lease->owner);
+}
+
 void shim_charge_end(const struct shim_charge *charge, CUresult result, uint64_t address)
 {
     if (result != CUDA_SUCCESS)
@@ -96,7 +104,7 @@ void shim_charge_end(const struct shim_charge *charge, CUresult result, uint64_t
     if (result != CUDA_SUCCESS)
         return;
     struct pool_lease lease = lease_of(charge, address);
-    shim_lease_open(&lease);
+    open_lease(&lease);
 }
 
 struct shim_release shim_release_begin(uint64_t address)
@@ -113,7 +121,7 @@ void shim_release_end(const struct shim_driver *driver,
     if (!release->is_ours)
         return;
     if (result != CUDA_SUCCESS) {
-        shim_lease_open(&release->lease);
+        open_lease(&release->lease);
         return;
     }
     shim_lease_settle(&release->lease);

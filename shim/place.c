@@ -190,6 +190,28 @@ void shim_place_ending(CUcontext handle)
         shim_retain_ending(owners[--count]);
 }
 
+static bool is_remembered(uint32_t owner)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST && !found; i++)
+        found = contexts[i].handle && contexts[i].owner == owner;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Whoever ends an owner takes it out before he looks for its leases: he finds this one, or it is
+   found out here, since both look under the lock of the lease's shard. */
+void shim_place_opened(uint32_t owner)
+{
+    bool is_current =
+        here.place.owner == owner &&
+        here.version == atomic_load_explicit(&version, memory_order_acquire); /* A */
+    if (!is_current && owner != 0 && owner < SHIM_PLACE_OTHER_OWNERS &&
+        !is_remembered(owner))
+        shim_lease_end_owner(owner);
+}
+
 /* Takes an incarnation that was ending out; 0 when there is none. One that was met since may
    be a new context of the same handle, on another device. */
 static uint32_t take_ended(CUcontext handle)

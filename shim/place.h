@@ -36,6 +36,10 @@ void shim_place_ending(CUcontext context);
 /* After: if it has ended, so have all leases of the incarnations that were ending. */
 void shim_place_ended(CUcontext context, bool ended);
 
+/* A lease of this owner was opened: ends it at once if the owner has ended since the call that
+   it is of began, when nobody else would. */
+void shim_place_opened(uint32_t owner);
+
 /* The program has made a context: nothing was submitted to it yet. */
 void shim_place_created(CUcontext context);
 

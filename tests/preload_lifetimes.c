@@ -1,6 +1,7 @@
 /* With a context all that it owns ends, and is no longer charged: whichever call ends it, when
    the driver says so and not before, and whatever the driver does with its handle afterwards. */
 #include "tests/accounts_fixture.h"
+#include "tests/sim_kernels.h"
 
 /* Something of each kind, on the current device: 10,000 bytes and two pages. */
 enum { OWNED = 10000, OWNED_PINNED = 2 * PAGE };
@@ -216,9 +217,89 @@ START_TEST(memory_of_more_contexts_than_are_remembered_is_charged_and_freed)
 }
 END_TEST
 
+/* A program is not to do this. If it does, nothing stays charged for good. */
+static struct {
+    CUcontext context;
+    CUdeviceptr address;
+    CUresult result;
+} on_its_way;
+
+static void *allocate_slowly(void *unused)
+{
+    on_its_way.result = sim.cuCtxSetCurrent(on_its_way.context);
+    if (on_its_way.result == CUDA_SUCCESS)
+        on_its_way.result =
+            sim.cuMemAllocManaged(&on_its_way.address, 1000, CU_MEM_ATTACH_GLOBAL);
+    return unused;
+}
+
+START_TEST(an_allocation_that_returns_after_its_context_ended_is_not_charged)
+{
+    pthread_t thread;
+    setenv("SIMCUDA_ALLOC_US", "200000", 1);
+    on_its_way.context = accounts_start();
+    ck_assert_int_eq(pthread_create(&thread, NULL, allocate_slowly, NULL), 0);
+    while (sim.oracle_bytes(0) == 0)
+        sched_yield();
+    ck_assert_int_eq(sim.cuCtxDestroy_v2(on_its_way.context), CUDA_SUCCESS);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(on_its_way.result, CUDA_SUCCESS);
+    create(0);
+    charged_is(0);
+}
+END_TEST
+
+static void *free_slowly(void *unused)
+{
+    on_its_way.result = sim.cuCtxSetCurrent(on_its_way.context);
+    if (on_its_way.result == CUDA_SUCCESS)
+        on_its_way.result = sim.cuMemFree_v2(on_its_way.address);
+    return unused;
+}
+
+static void *destroy_slowly(void *unused)
+{
+    ck_assert_int_eq(sim.cuCtxDestroy_v2(on_its_way.context), CUDA_SUCCESS);
+    return unused;
+}
+
+static void wait_for_call(const char *symbol, uint64_t calls)
+{
+    while (sim.oracle_calls(symbol) == calls)
+        sched_yield();
+}
+
+/* Both wait for a kernel, and whichever is first the other comes too late. */
+START_TEST(a_free_that_fails_since_its_context_ended_leaves_no_charge)
+{
+    pthread_t freeing, destroying;
+    setenv("SIMCUDA_KERNELS", "skip", 1);
+    accounts_start();
+    for (uint64_t round = 1; round <= 20; round++) {
+        on_its_way.context = create(0);
+        const struct sim_kernels kernels = sim_load_kernels();
+        on_its_way.address = sim_allocate(1000);
+        sim_hold(&kernels, NULL, round);
+        uint64_t calls = sim.oracle_calls("cuMemFree_v2");
+        ck_assert_int_eq(pthread_create(&freeing, NULL, free_slowly, NULL), 0);
+        wait_for_call("cuMemFree_v2", calls);
+        calls = sim.oracle_calls("cuCtxDestroy_v2");
+        ck_assert_int_eq(pthread_create(&destroying, NULL, destroy_slowly, NULL), 0);
+        wait_for_call("cuCtxDestroy_v2", calls);
+        ck_assert_int_ne(sim.release(round), 0);
+        ck_assert_int_eq(pthread_join(freeing, NULL), 0);
+        ck_assert_int_eq(pthread_join(destroying, NULL), 0);
+        ck_assert_int_eq(sim.cuCtxPopCurrent_v2(NULL), CUDA_SUCCESS);
+        charged_is(0);
+    }
+}
+END_TEST
+
 SUITE_MAIN("preload/lifetimes", a_context_that_is_destroyed_takes_its_memory_along,
            a_context_that_is_not_destroyed_after_all_keeps_what_it_owns,
            a_primary_context_ends_with_its_last_release,
            a_primary_context_that_is_reset_takes_its_memory_along_and_lives_again,
            a_reset_that_fails_ends_nothing, each_context_charges_its_own_device,
-           memory_of_more_contexts_than_are_remembered_is_charged_and_freed)
+           memory_of_more_contexts_than_are_remembered_is_charged_and_freed,
+           an_allocation_that_returns_after_its_context_ended_is_not_charged,
+           a_free_that_fails_since_its_context_ended_leaves_no_charge)
