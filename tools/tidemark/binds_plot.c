@@ -13,10 +13,11 @@ bool binds_plot(const struct binds_result *result, const char *path)
     if (plot == NULL)
         return false;
     fprintf(plot,
-            "set xlabel 'bind'\nset ylabel '%s' noenhanced\nset yrange [0:*]\n"
+            "set xlabel 'bind'\nset xrange [0.5:%zu.5]\n"
+            "set ylabel '%s' noenhanced\nset yrange [0:*]\n"
             "set style fill solid 0.6\nset boxwidth 0.8\n"
             "plot '-' with boxes title '%s' noenhanced\n",
-            figure, figure);
+            file->bind_count, figure, figure);
     for (size_t i = 0; i < file->bind_count; i++)
         if (file->binds[i].figures[result->figure] != BINDS_UNKNOWN)
             fprintf(plot, "%zu %" PRIu64 "\n", i + 1,
