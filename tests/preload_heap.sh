@@ -121,6 +121,20 @@ expect_same "refused requests take no address space" "refused 1001 space 0" \
 expect_same "nor those that jemalloc would map" "refused 1001 space 0" \
     "$(under 10752KiB ./heap_ceiling space 65000000000 1000)"
 
+# A share is of what headroom leaves of the memory that the process may use, exactly.
+for case in '50% 0.15 50 15' '100% 0 100 0' '12.5% 0.5 12.5 50'; do
+    # shellcheck disable=SC2086
+    set -- $case
+    under "$1" TIDEMARK_HEADROOM="$2" ./heap_ceiling steps malloc 16 1 >out
+    usable=$(account usable_bytes)
+    expect_same "$1 of usable memory less $2" \
+        "$(awk -v u="$usable" -v s="$3" -v f="$4" 'BEGIN {
+            left = u - int((u * f + 99) / 100); printf "%.0f", int(left * s / 100) }')" \
+        "$(account ceiling_bytes)"
+done
+expect_match "a size above what headroom leaves is cut to it" '"ceiling_source": "request capped by headroom"' \
+    "$(under 1000TiB TIDEMARK_HEADROOM=0.5 ./heap_ceiling steps malloc 16 1; cat report)"
+
 # Where a ceiling cannot hold, the program is told.
 ${CC:-cc} -O1 "$sources/own_malloc.c" -o own_malloc
 under 1MiB ./own_malloc >out

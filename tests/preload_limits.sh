@@ -227,6 +227,10 @@ if make_group; then
     expect_same "gives them back" "0 $((50 * MIB))" "$(figure idle_bytes) $(figure returned_bytes)"
     expect_same "unless it is told otherwise" "claimed=1 [0] $((50 * MIB))" \
         "$(outcome grouped 160M env TIDEMARK_RETAIN=40% ./steps claim 1 50M free) $(figure idle_bytes)"
+    # A ceiling is a share of it, too, of what headroom leaves: 40 of 128 MiB.
+    expect_same "a share of a group of 160 MiB" "claimed=39 [0]" \
+        "$(outcome grouped 160M env TIDEMARK_HEAP_MEM=31.25% TIDEMARK_HEADROOM=0.2 ./steps claim 50 1M free 2>&1 |
+            sed 's/tidemark: .*) \([a-z]*=\)/\1/')"
     rmdir "$group"
     group=''
 else
