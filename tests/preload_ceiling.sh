@@ -80,6 +80,14 @@ expect_match "and the line shows what is missing" \
 expect_match "the report counts what the driver refused" '^  refused             4$' "$(cat "$expect_work/report")"
 expect_match "apart from what we refused" '^  refusals            0$' "$(cat "$expect_work/report")"
 
+# What lay idle went back first, and was not enough.
+out=$(env LD_PRELOAD="$build/libtidemark.so" SIMCUDA_MEM=100MiB TIDEMARK_DEVICE_MEM=none TIDEMARK_DEVICE_RETAIN=100% \
+    "$build/tests/shortage" 2>"$expect_work/err")
+expect_same "with idle memory: the driver's answer stands" "answer 2" "$out"
+expect_match "with idle memory: the line has it" \
+    ': asked 83886080 B .*, charged 52428800 B \(50\.00 MiB\), idle 31457280 B \(30\.00 MiB\), trimmed 31457280 B \(30\.00 MiB\), largest idle block 20971520 B \(20\.00 MiB\), free by the driver.s count 52428800 B \(50\.00 MiB\) of 104857600 B' \
+    "$(cat "$expect_work/err")"
+
 # Each device has its own. on DEVICE LIST: what a step of 10 MiB gets there.
 on() {
     env LD_PRELOAD="$build/libtidemark.so" SIMCUDA_DEVICES=4 SIMCUDA_MEM=200MiB TIDEMARK_HEADROOM=0 \

@@ -24,6 +24,11 @@ foreach(name alloc_steps call_steps)
     SKIP_BUILD_RPATH ON)
 endforeach()
 
+add_executable(shortage clients/shortage.c)
+target_link_libraries(shortage PRIVATE tidemark_flags simcuda)
+set_target_properties(shortage PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+  SKIP_BUILD_RPATH ON)
+
 # A program that is written for the library, and linked to it.
 add_executable(runtime clients/runtime.c)
 target_link_libraries(runtime PRIVATE tidemark_flags shim simcuda Threads::Threads)
