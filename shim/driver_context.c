@@ -29,17 +29,22 @@ static CUcontext primary_of(CUdevice ordinal)
 }
 
 /* Around a call that may end a context: what is remembered of it ends with it. */
-static uint64_t begin_end(CUcontext context)
+struct end {
+    uint64_t stamp;
+    uint32_t last; /* incarnation */
+};
+
+static struct end begin_end(CUcontext context)
 {
-    shim_place_ending(context);
-    return shim_observe_stamp();
+    uint32_t last = shim_place_ending(context);
+    return (struct end){shim_observe_stamp(), last};
 }
 
-static void finish_end(CUcontext context, bool ended, uint64_t stamp)
+static void finish_end(CUcontext context, bool ended, const struct end *end)
 {
-    shim_place_ended(context, ended);
+    shim_place_ended(context, end->last, ended);
     if (ended && context)
-        shim_observe_context_ended(context, stamp);
+        shim_observe_context_ended(context, end->stamp);
 }
 
 static CUresult destroy(const struct shim_driver *driver,
@@ -49,9 +54,9 @@ static CUresult destroy(const struct shim_driver *driver,
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return ask(context);
-    uint64_t stamp = begin_end(context);
+    struct end end = begin_end(context);
     CUresult result = ask(context);
-    finish_end(context, result == CUDA_SUCCESS, stamp);
+    finish_end(context, result == CUDA_SUCCESS, &end);
     return shim_hook_leave(driver, result);
 }
 
@@ -87,10 +92,10 @@ CUresult cuCtxDetach(CUcontext context)
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return driver->call.cuCtxDetach(context);
-    uint64_t stamp = begin_end(context);
+    struct end end = begin_end(context);
     CUresult result = driver->call.cuCtxDetach(context);
     bool ended = result == CUDA_SUCCESS && !shim_place_detach(context);
-    finish_end(context, ended, stamp);
+    finish_end(context, ended, &end);
     return shim_hook_leave(driver, result);
 }
 
@@ -150,9 +155,9 @@ static CUresult release(const struct shim_driver *driver,
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return ask(ordinal);
-    uint64_t stamp = begin_end(primary);
+    struct end end = begin_end(primary);
     CUresult result = ask(ordinal);
-    finish_end(primary, result == CUDA_SUCCESS && has_ended(driver, ordinal), stamp);
+    finish_end(primary, result == CUDA_SUCCESS && has_ended(driver, ordinal), &end);
     return shim_hook_leave(driver, result);
 }
 
@@ -180,9 +185,9 @@ static CUresult reset(const struct shim_driver *driver, CUresult (*ask)(CUdevice
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!shim_hook_enter())
         return ask(ordinal);
-    uint64_t stamp = begin_end(primary);
+    struct end end = begin_end(primary);
     CUresult result = ask(ordinal);
-    finish_end(primary, result == CUDA_SUCCESS, stamp);
+    finish_end(primary, result == CUDA_SUCCESS, &end);
     return shim_hook_leave(driver, result);
 }
 

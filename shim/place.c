@@ -23,7 +23,7 @@ struct context {
     uint32_t owner;
     CUdevice ordinal;      /* -1: to be asked for */
     unsigned attach_count; /* beside the use that made it */
-    bool is_ending;
+    unsigned ending_count; /* calls under way that may end it */
 };
 
 static struct context contexts[SHIM_PLACE_CONTEXTS_MOST];
@@ -41,7 +41,7 @@ static __thread struct {
 static struct context *find(CUcontext handle)
 {
     for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST; i++)
-        if (contexts[i].handle == handle && !contexts[i].is_ending)
+        if (contexts[i].handle == handle && contexts[i].ending_count == 0)
             return &contexts[i];
     return NULL;
 }
@@ -131,13 +131,6 @@ static void move_on(void)
     atomic_fetch_add_explicit(&version, 1, memory_order_release); /* A */
 }
 
-static void mark(CUcontext handle, bool is_ending)
-{
-    for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST; i++)
-        if (contexts[i].handle == handle)
-            contexts[i].is_ending = is_ending;
-}
-
 void shim_place_created(CUcontext handle)
 {
     pthread_mutex_lock(&lock);
@@ -151,18 +144,18 @@ CUcontext shim_place_handle(uint32_t owner)
     CUcontext handle = NULL;
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST && !handle; i++)
-        if (contexts[i].owner == owner && !contexts[i].is_ending)
+        if (contexts[i].owner == owner && contexts[i].ending_count == 0)
             handle = contexts[i].handle;
     pthread_mutex_unlock(&lock);
     return handle;
 }
 
 /* Under the lock. */
-static unsigned list(CUcontext handle, bool is_ending, uint32_t owners[], unsigned most)
+static unsigned list(CUcontext handle, uint32_t owners[], unsigned most)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST && count < most; i++)
-        if (contexts[i].handle == handle && contexts[i].is_ending == is_ending)
+        if (contexts[i].handle == handle && contexts[i].ending_count == 0)
             owners[count++] = contexts[i].owner;
     return count;
 }
@@ -170,24 +163,27 @@ static unsigned list(CUcontext handle, bool is_ending, uint32_t owners[], unsign
 unsigned shim_place_owners(CUcontext handle, uint32_t owners[], unsigned most)
 {
     pthread_mutex_lock(&lock);
-    unsigned count = handle ? list(handle, false, owners, most) : 0;
+    unsigned count = handle ? list(handle, owners, most) : 0;
     pthread_mutex_unlock(&lock);
     return count;
 }
 
-void shim_place_ending(CUcontext handle)
+uint32_t shim_place_ending(CUcontext handle)
 {
     uint32_t owners[INCARNATIONS_MOST];
     if (!handle)
-        return;
+        return 0;
     pthread_mutex_lock(&lock);
-    unsigned count = list(handle, false, owners, INCARNATIONS_MOST);
-    mark(handle, true);
+    uint32_t last = last_owner;
+    unsigned count = list(handle, owners, INCARNATIONS_MOST);
+    for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST; i++)
+        contexts[i].ending_count += contexts[i].handle == handle;
     move_on();
     pthread_mutex_unlock(&lock);
     /* Waits for calls of ours that are with the driver: not under the lock. */
     while (count > 0)
         shim_retain_ending(owners[--count]);
+    return last;
 }
 
 static bool is_remembered(uint32_t owner)
@@ -212,9 +208,9 @@ void shim_place_opened(uint32_t owner)
         shim_lease_end_owner(owner);
 }
 
-/* Takes an incarnation that was ending out; 0 when there is none. One that was met since may
-   be a new context of the same handle, on another device. */
-static uint32_t take_ended(CUcontext handle)
+/* Takes an incarnation out that was there when its end began; 0 when there is none. One that was
+   met since may be a new context of the same handle, on another device. */
+static uint32_t take_ended(CUcontext handle, uint32_t last)
 {
     uint32_t owner = 0;
     pthread_mutex_lock(&lock);
@@ -222,7 +218,7 @@ static uint32_t take_ended(CUcontext handle)
         if (contexts[i].handle != handle)
             continue;
         contexts[i].ordinal = -1;
-        if (!contexts[i].is_ending || owner)
+        if (contexts[i].owner > last || owner)
             continue;
         owner = contexts[i].owner;
         contexts[i] = (struct context){.handle = NULL};
@@ -232,28 +228,32 @@ static uint32_t take_ended(CUcontext handle)
     return owner;
 }
 
-/* A new incarnation may have been met since: then both are of the one context, and end with it. */
-static void keep(CUcontext handle)
+/* A new incarnation may have been met since: then both are of the one context, and end with it.
+   Another call may still end them. */
+static void keep(CUcontext handle, uint32_t last)
 {
     uint32_t owners[INCARNATIONS_MOST];
+    unsigned count = 0;
     pthread_mutex_lock(&lock);
-    unsigned count = list(handle, true, owners, INCARNATIONS_MOST);
-    mark(handle, false);
+    for (unsigned i = 0; i < SHIM_PLACE_CONTEXTS_MOST; i++)
+        if (contexts[i].handle == handle && contexts[i].owner <= last &&
+            --contexts[i].ending_count == 0 && count < INCARNATIONS_MOST)
+            owners[count++] = contexts[i].owner;
     move_on();
     pthread_mutex_unlock(&lock);
     while (count > 0)
         shim_retain_ended(owners[--count], false);
 }
 
-void shim_place_ended(CUcontext handle, bool ended)
+void shim_place_ended(CUcontext handle, uint32_t last, bool ended)
 {
     if (!handle)
         return;
     if (!ended) {
-        keep(handle);
+        keep(handle, last);
         return;
     }
-    for (uint32_t owner; (owner = take_ended(handle)) != 0;) {
+    for (uint32_t owner; (owner = take_ended(handle, last)) != 0;) {
         shim_lease_end_owner(owner);
         shim_retain_ended(owner, true);
     }

@@ -30,11 +30,12 @@ struct shim_place {
 bool shim_place_current(const struct shim_driver *driver, struct shim_place *place);
 
 /* The program asks for the end of a context. Before the driver is called: what is allocated
-   from now on belongs to another incarnation. */
-void shim_place_ending(CUcontext context);
+   from now on belongs to another incarnation. Returns the last incarnation that may end. */
+uint32_t shim_place_ending(CUcontext context);
 
-/* After: if it has ended, so have all leases of the incarnations that were ending. */
-void shim_place_ended(CUcontext context, bool ended);
+/* After: if it has ended, so have all leases of the incarnations up to `last`, whoever else asked
+   for their end meanwhile. */
+void shim_place_ended(CUcontext context, uint32_t last, bool ended);
 
 /* A lease of this owner was opened: ends it at once if the owner has ended since the call that
    it is of began, when nobody else would. */
