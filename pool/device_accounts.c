@@ -35,13 +35,19 @@ static uint64_t difference(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/* Some slack, for sizes that vary: without any, twice as many requests miss. */
+static uint64_t limit_for(uint64_t needed)
+{
+    return needed + needed / 24;
+}
+
 /* Under the lock. What was refused bounds what may be idle beside what is needed. */
 static void set_limits(struct pool_device_account *account)
 {
     uint64_t needed = most(account->needed[0], account->needed[1]);
     uint64_t refused = least(account->refused[0], account->refused[1]);
     uint64_t room = refused == UINT64_MAX ? UINT64_MAX : difference(refused, needed + 1);
-    set(&account->limit_bytes, needed + needed / 8);
+    set(&account->limit_bytes, limit_for(needed));
     set(&account->idle_limit_bytes, least(account->retain_bytes, room));
 }
 
@@ -62,8 +68,15 @@ void pool_device_account_open(struct pool_device_account *account, uint64_t reta
     atomic_store_explicit(&account->is_open, true, memory_order_release); /* B */
 }
 
-/* What a device may still use is needed as well, but for no more than is live: a program that
-   rarely synchronises would hold memory without end. */
+/* What is needed while so much is held. What a device may still use is needed as well, but for no
+   more than is live: a program that rarely synchronises would hold memory without end. */
+static uint64_t needed_of(const struct pool_device_account *account, uint64_t held_bytes,
+                          uint64_t unready_bytes)
+{
+    uint64_t live = difference(held_bytes, get(&account->idle_bytes));
+    return live + least(live, unready_bytes);
+}
+
 void pool_device_account_add(struct pool_device_account *account, uint64_t bytes,
                              uint64_t unready_bytes)
 {
@@ -74,11 +87,19 @@ void pool_device_account_add(struct pool_device_account *account, uint64_t bytes
                                                       memory_order_relaxed); /* A */
     if (!locked)
         return;
-    uint64_t live = difference(held, get(&account->idle_bytes));
-    account->needed[0] = most(account->needed[0], live + least(live, unready_bytes));
+    account->needed[0] =
+        most(account->needed[0], needed_of(account, held, unready_bytes));
     set(&account->most_bytes, most(get(&account->most_bytes), held));
     set_limits(account);
     pool_lock_give(&account->lock);
+}
+
+uint64_t pool_device_account_excess(struct pool_device_account *account, uint64_t bytes,
+                                    uint64_t unready_bytes)
+{
+    uint64_t held = get(&account->held_bytes) + bytes;
+    uint64_t limit = limit_for(needed_of(account, held, unready_bytes));
+    return difference(held, most(limit, get(&account->limit_bytes)));
 }
 
 void pool_device_account_drop(struct pool_device_account *account, uint64_t bytes)

@@ -1,6 +1,5 @@
 /* How much is held of one kind in one place, how much of that is needed, and hence how much
-   may be kept: the high-water of recent need, and an eighth, which is what blocks may be too
-   large by. Bytes are capacity.
+   may be kept: the high-water of recent need, and a little. Bytes are capacity.
 
    Every function may run in any number of threads at once. */
 #ifndef POOL_DEVICE_ACCOUNTS_H
@@ -33,6 +32,10 @@ void pool_device_account_open(struct pool_device_account *account, uint64_t reta
 /* The driver gave a block. `unready_bytes`: idle by now, and still in a device's use. */
 void pool_device_account_add(struct pool_device_account *account, uint64_t bytes,
                              uint64_t unready_bytes);
+
+/* How much would be held above the limit, if the driver gave so much more. */
+uint64_t pool_device_account_excess(struct pool_device_account *account, uint64_t bytes,
+                                    uint64_t unready_bytes);
 
 /* The driver has a live block back, or its context took it along. */
 void pool_device_account_drop(struct pool_device_account *account, uint64_t bytes);

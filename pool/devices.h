@@ -90,6 +90,7 @@ struct pool_device_choice {
     int device;       /* device memory of this one alone; -1: of all */
     uint32_t context; /* 0: all */
     bool owed_only;   /* only while more is held than was needed */
+    uint64_t bytes;   /* only until so many are taken; 0: all */
 };
 
 struct pool_device_figures {
@@ -132,6 +133,11 @@ static inline bool pool_devices_owes(const struct pool_devices *pool)
 {
     return POOL_GET(pool, owing);
 }
+
+/* How much more would be held than was needed, of the key's kind and place, with `bytes` that no
+   idle block serves. */
+uint64_t pool_devices_excess(struct pool_devices *pool, const struct pool_device_key *key,
+                             uint64_t bytes);
 
 /* Takes idle blocks out for good, at most POOL_DEVICE_BATCH; how many. The caller has the
    driver free each and forgets it. */

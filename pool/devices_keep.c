@@ -21,10 +21,10 @@ static void add(_Atomic uint64_t *figure, uint64_t amount)
     atomic_fetch_add_explicit(figure, amount, memory_order_relaxed); /* a figure */
 }
 
-static void add_unready(void *context, struct pool_device_bin *bin, uint32_t size_class)
+static void add_ready(void *context, struct pool_device_bin *bin, uint32_t size_class)
 {
     *(uint64_t *)context +=
-        pool_bin_idle(&bin->fresh) * pool_device_class_bytes(size_class);
+        pool_bin_idle(&bin->ready) * pool_device_class_bytes(size_class);
 }
 
 /* What a device has ended since is sorted out first, where a domain has any such block. */
@@ -41,9 +41,10 @@ static void sift_domain(struct pool_devices *pool, struct pool_device_domain *do
     }
 }
 
+/* What is not known to be ready, that is: a bin knows the least that its blocks can be. */
 uint64_t pool_devices_unready(struct pool_devices *pool, uint32_t account)
 {
-    uint64_t unready = 0;
+    uint64_t ready = 0;
     if (POOL_GET(&pool->accounts[account], idle_bytes) == 0)
         return 0;
     for (uint32_t index = 0; index < POOL_DEVICE_DOMAINS; index++) {
@@ -53,9 +54,10 @@ uint64_t pool_devices_unready(struct pool_devices *pool, uint32_t account)
             continue;
         sift_domain(pool, domain, packed);
         pool_lock_give(&domain->lock);
-        pool_device_domain_walk(domain, add_unready, &unready);
+        pool_device_domain_walk(domain, add_ready, &ready);
     }
-    return unready;
+    uint64_t idle = POOL_GET(&pool->accounts[account], idle_bytes);
+    return idle > ready ? idle - ready : 0;
 }
 
 static bool owes(const struct pool_device_account *account)
@@ -136,26 +138,41 @@ static void describe(struct pool_devices *pool, const struct pool_device_domain 
     };
 }
 
-/* Under the domain's lock. */
-static size_t take_from(struct pool_devices *pool, struct pool_device_domain *domain,
-                        bool owed_only, struct pool_device_taken *taken, size_t room)
+/* What has been taken so far, for one choice. */
+struct haul {
+    const struct pool_device_choice *choice;
+    struct pool_device_taken *taken;
+    size_t count;
+    uint64_t bytes;
+};
+
+static bool is_enough(const struct haul *haul, const struct pool_device_account *account)
 {
-    struct pool_device_account *account = &pool->accounts[domain->account];
-    size_t count = 0;
-    if (owed_only)
+    const struct pool_device_choice *choice = haul->choice;
+    return haul->count == POOL_DEVICE_BATCH ||
+           (choice->bytes > 0 && haul->bytes >= choice->bytes) ||
+           (choice->owed_only && pool_device_account_owed(account) == 0);
+}
+
+/* Under the domain's lock. */
+static void take_from(struct pool_devices *pool, struct pool_device_domain *domain,
+                      struct haul *haul)
+{
+    const struct pool_device_account *account = &pool->accounts[domain->account];
+    if (haul->choice->owed_only)
         sift_domain(pool, domain, pool_device_domain_key(domain));
-    while (count < room && !(owed_only && pool_device_account_owed(account) == 0)) {
+    while (!is_enough(haul, account)) {
         uint32_t block = take_one(pool, domain);
         if (!block)
             break;
-        describe(pool, domain, block, &taken[count]);
-        struct pool_device_counts *counts = &pool->counts[taken[count].key.kind];
+        struct pool_device_taken *taken = &haul->taken[haul->count++];
+        describe(pool, domain, block, taken);
+        haul->bytes += taken->bytes;
+        struct pool_device_counts *counts = &pool->counts[taken->key.kind];
         add(&counts->released, 1);
-        add(&counts->released_bytes, taken[count].bytes);
-        count++;
+        add(&counts->released_bytes, taken->bytes);
+        domain->releasing++;
     }
-    domain->releasing += (uint32_t)count;
-    return count;
 }
 
 static bool is_chosen(const struct pool_device_domain *domain,
@@ -174,23 +191,34 @@ size_t pool_devices_take(struct pool_devices *pool,
                          const struct pool_device_choice *choice,
                          struct pool_device_taken taken[POOL_DEVICE_BATCH])
 {
-    size_t count = 0;
+    struct haul haul = {.choice = choice, .taken = taken};
     if (POOL_GET(pool, closed))
         return 0;
-    for (uint32_t index = 0; index < POOL_DEVICE_DOMAINS && count < POOL_DEVICE_BATCH;
-         index++) {
+    for (uint32_t index = 0; index < POOL_DEVICE_DOMAINS; index++) {
         struct pool_device_domain *domain = &pool->domains.domains[index];
         if (!is_chosen(domain, choice) || !pool_lock_take(&domain->lock))
             continue;
         /* Looked at again: its context may be ending since. */
         if (is_chosen(domain, choice))
-            count += take_from(pool, domain, choice->owed_only, &taken[count],
-                               POOL_DEVICE_BATCH - count);
+            take_from(pool, domain, &haul);
         pool_lock_give(&domain->lock);
     }
     if (choice->owed_only)
         look_for_debts(pool);
-    return count;
+    return haul.count;
+}
+
+uint64_t pool_devices_excess(struct pool_devices *pool, const struct pool_device_key *key,
+                             uint64_t bytes)
+{
+    uint32_t place = key->kind == POOL_BLOCK_PINNED ? POOL_DEVICES_MOST : key->device;
+    if (place > POOL_DEVICES_MOST ||
+        !pool_device_account_is_open(&pool->accounts[place]) ||
+        POOL_GET(&pool->accounts[place], idle_bytes) == 0)
+        return 0;
+    return pool_device_account_excess(&pool->accounts[place],
+                                      pool_device_held_bytes(bytes),
+                                      pool_devices_unready(pool, place));
 }
 
 void pool_devices_refused(struct pool_devices *pool, enum pool_block_kind kind,

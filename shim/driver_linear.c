@@ -22,6 +22,7 @@ static CUresult allocate(const struct shim_driver *driver, CUdeviceptr *address,
         *address = found;
         return CUDA_SUCCESS;
     }
+    shim_retain_make_way(driver, &request);
     CUresult result = shim_charge_begin(driver, "cuMemAlloc_v2", POOL_LEASE_LINEAR,
                                         request.bytes, &charge);
     if (result != CUDA_SUCCESS)

@@ -64,6 +64,7 @@ static CUresult serve(const struct shim_driver *driver, const char *call,
 {
     const struct shim_retain_request wanted = kept_as(request);
     struct shim_charge charge;
+    shim_retain_make_way(driver, &wanted);
     CUresult result = shim_charge_begin(driver, call, POOL_LEASE_PINNED,
                                         placed_bytes(request), &charge);
     if (result != CUDA_SUCCESS)

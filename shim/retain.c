@@ -142,17 +142,6 @@ static bool may_keep(const struct shim_driver *driver, enum pool_lease_kind kind
            shim_retain_may_act(driver, place);
 }
 
-static struct pool_device_key key_of(const struct shim_retain_request *request,
-                                     const struct shim_place *place)
-{
-    return (struct pool_device_key){
-        .context = place->owner,
-        .kind = shim_retain_kind(request->kind),
-        .flags = request->flags,
-        .device = place->device->ordinal,
-    };
-}
-
 /* What it holds for the program. */
 static bool renew(const struct shim_driver *driver, const struct pool_device_key *key,
                   uint64_t address, uint64_t bytes)
@@ -174,7 +163,7 @@ bool shim_retain_claim(const struct shim_driver *driver,
     struct shim_place place;
     if (request->bytes == 0 || !may_keep(driver, request->kind, &place))
         return false;
-    struct pool_device_key key = key_of(request, &place);
+    struct pool_device_key key = shim_retain_key(request, &place);
     uint32_t block = pool_devices_claim(&pool, &key, request->bytes);
     if (!block)
         return false;
@@ -200,7 +189,7 @@ void shim_retain_adopt(const struct shim_driver *driver,
     struct shim_place place;
     if (request->bytes == 0 || !may_keep(driver, request->kind, &place))
         return;
-    struct pool_device_key key = key_of(request, &place);
+    struct pool_device_key key = shim_retain_key(request, &place);
     uint32_t block = pool_devices_adopt(&pool, &key, address, request->bytes);
     if (block && !shim_lease_visit(address, set_block, &block))
         pool_devices_forget(&pool, block);

@@ -34,6 +34,11 @@ const char *shim_retain_state(void);
 bool shim_retain_claim(const struct shim_driver *driver,
                        const struct shim_retain_request *request, uint64_t *address);
 
+/* The driver is about to be asked. Where more would then be held than is needed, idle memory goes
+   first, if it can go without waiting for anything. */
+void shim_retain_make_way(const struct shim_driver *driver,
+                          const struct shim_retain_request *request);
+
 /* What was idle when the driver had no room, and how much of that went back to it. */
 struct shim_retain_trimmed {
     uint64_t idle_bytes, largest_idle_bytes, trimmed_bytes;

@@ -5,6 +5,7 @@
 #include "pool/devices.h"
 #include "pool/lease.h"
 #include "shim/place.h"
+#include "shim/retain.h"
 
 enum {
     /* Of one context, at once: see shim/place.h. */
@@ -19,6 +20,17 @@ static inline enum pool_block_kind shim_retain_kind(enum pool_lease_kind kind)
 {
     return kind == POOL_LEASE_PINNED || kind == POOL_LEASE_REGISTERED ? POOL_BLOCK_PINNED
                                                                       : POOL_BLOCK_DEVICE;
+}
+
+static inline struct pool_device_key
+shim_retain_key(const struct shim_retain_request *request, const struct shim_place *place)
+{
+    return (struct pool_device_key){
+        .context = place->owner,
+        .kind = shim_retain_kind(request->kind),
+        .flags = request->flags,
+        .device = place->device->ordinal,
+    };
 }
 
 /* Whether the calling thread may use retained memory, or give some up, right now; *place is

@@ -58,13 +58,42 @@ void shim_retain_make_room(const struct shim_driver *driver,
 {
     struct pool_device_choice choice = choose(device);
     uint64_t released = 0;
-    if (!may_release())
+    if (!may_release() || short_bytes == 0)
         return;
     pool_devices_refused(shim_retain_pool(),
                          device ? POOL_BLOCK_DEVICE : POOL_BLOCK_PINNED,
                          device ? device->ordinal : 0, bytes - short_bytes + 1);
-    while (released < short_bytes && release(driver, &choice, &released))
-        ;
+    do
+        choice.bytes = short_bytes - released;
+    while (release(driver, &choice, &released) && released < short_bytes);
+}
+
+/* Whether nothing runs that a free could wait for, by an event that was recorded just now. */
+static bool is_at_rest(struct pool_devices *pool, const struct pool_device_key *key)
+{
+    uint64_t stamp = pool_epochs_stamp(&pool->epochs);
+    if (!pool->source->event_record)
+        return false;
+    pool_epochs_poll(&pool->epochs, key->kind == POOL_BLOCK_PINNED ? 0 : key->context,
+                     stamp);
+    return pool_devices_ready_below(pool, pool_device_key_pack(key)) > stamp;
+}
+
+void shim_retain_make_way(const struct shim_driver *driver,
+                          const struct shim_retain_request *request)
+{
+    struct pool_devices *pool = shim_retain_opened();
+    struct shim_place place;
+    uint64_t released = 0;
+    if (!pool || !POOL_GET(pool, kept) || request->bytes == 0 ||
+        !shim_retain_may_act(driver, &place))
+        return;
+    const struct pool_device_key key = shim_retain_key(request, &place);
+    struct pool_device_choice choice = {
+        .kinds = 1u << key.kind, .device = -1, .context = key.context};
+    choice.bytes = pool_devices_excess(pool, &key, request->bytes);
+    if (choice.bytes > 0 && is_at_rest(pool, &key))
+        (void)release(driver, &choice, &released);
 }
 
 bool shim_retain_after_refusal(const struct shim_driver *driver, CUresult result,

@@ -8,6 +8,8 @@ if(NOT TIDEMARK_SANITIZE)
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_peers.sh ${CMAKE_BINARY_DIR})
   add_test(NAME bench_lookups
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_lookups.sh ${CMAKE_BINARY_DIR})
+  add_test(NAME bench_retained
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_retained.sh ${CMAKE_BINARY_DIR})
   add_test(NAME bench_pairs
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/bench_pairs.sh ${CMAKE_BINARY_DIR})
 endif()

@@ -12,6 +12,7 @@ static void *idle_pinned;
 static void start(void)
 {
     retained_start("64MiB");
+    retained_need(48 * MIB);
     stream = sim_stream(CU_STREAM_NON_BLOCKING);
     idle = sim_allocate(MIB);
     idle_pinned = sim_pinned(MIB);

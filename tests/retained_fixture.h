@@ -40,6 +40,25 @@ static inline void give_pinned(void *address)
     ck_assert_int_eq(sim.cuMemFreeHost(address), CUDA_SUCCESS);
 }
 
+/* What was needed at once lately bounds what is held: so much was, and is gone. Others can reach
+   it, and so it is not kept. */
+static inline void retained_need(size_t bytes)
+{
+    unsigned on = 1;
+    CUdeviceptr block = sim_allocate(bytes);
+    void *pinned = sim_pinned(bytes);
+    ck_assert_int_eq(
+        sim.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, block),
+        CUDA_SUCCESS);
+    ck_assert_int_eq(sim.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                               (CUdeviceptr)(uintptr_t)pinned),
+                     CUDA_SUCCESS);
+    give(block);
+    give_pinned(pinned);
+    ck_assert_uint_eq(sim.oracle_bytes(0), 0);
+    ck_assert_uint_eq(sim.oracle_pinned_bytes(), 0);
+}
+
 /* A context that was synchronised once: before, nothing is kept. */
 static inline void retained_start(const char *mem)
 {

@@ -1,4 +1,4 @@
-/* Defends: no more is kept than was needed at once, and an eighth; no more than allowed; and
+/* Defends: no more is kept than was needed at once, and a little; no more than allowed; and
    what is to go is taken out first, once, and with its context dropped without a driver. */
 #include "tests/devices_fixture.h"
 
@@ -143,7 +143,7 @@ START_TEST(what_no_request_wants_any_more_is_owed)
     give(small);
     synchronise(1);
     ck_assert(!pool_devices_owes(&pool));
-    /* 20 are needed now, and 22.5 may be held. */
+    /* 20 are needed now, and a little more may be held. */
     (void)adopt(key, 20 * MIB);
     ck_assert(pool_devices_owes(&pool));
     ck_assert_uint_eq(take(owed), 10 * MIB);
@@ -152,10 +152,10 @@ START_TEST(what_no_request_wants_any_more_is_owed)
 }
 END_TEST
 
-START_TEST(an_eighth_more_than_was_needed_may_be_held)
+START_TEST(a_little_more_than_was_needed_may_be_held)
 {
     struct pool_device_key key = used_context(1);
-    uint32_t small = adopt(key, 2 * MIB);
+    uint32_t small = adopt(key, MIB / 2);
     give(small);
     synchronise(1);
     uint32_t large = adopt(key, 16 * MIB);
@@ -163,10 +163,28 @@ START_TEST(an_eighth_more_than_was_needed_may_be_held)
     ck_assert_uint_eq(take(owed), 0);
     give(large);
     synchronise(1);
-    (void)adopt(key, 16 * MIB + 1); /* 34 MiB and 1 byte held, 18 of them idle */
+    (void)adopt(key, 18 * MIB + 1); /* 34.5 MiB held, 16.5 of them idle */
     ck_assert(pool_devices_owes(&pool));
     ck_assert_uint_eq(take(owed), 16 * MIB);
-    ck_assert_uint_eq(take(all), 2 * MIB);
+    ck_assert_uint_eq(take(all), MIB / 2);
+}
+END_TEST
+
+START_TEST(a_request_that_misses_says_what_it_makes_superfluous)
+{
+    struct pool_device_key key = used_context(1);
+    ck_assert_uint_eq(pool_devices_excess(&pool, &key, MIB), 0);
+    uint32_t small = adopt(key, 10 * MIB);
+    ck_assert_uint_eq(pool_devices_excess(&pool, &key, MIB), 0); /* nothing is idle */
+    give(small);
+    synchronise(1);
+    ck_assert_uint_eq(pool_devices_excess(&pool, &key, 24 * MIB), 9 * MIB);
+    ck_assert_uint_eq(pool_devices_excess(&pool, &key, MIB / 4), 0);
+    struct pool_device_choice some = all;
+    some.bytes = 1;
+    give(adopt(key, 20 * MIB));
+    ck_assert_uint_eq(pool_devices_take(&pool, &some, taken), 1);
+    ck_assert_uint_eq(taken[0].bytes, 10 * MIB); /* the other was freed just now */
 }
 END_TEST
 
@@ -289,7 +307,7 @@ START_TEST(the_end_of_a_context_drops_its_blocks_and_no_others)
     synchronise(1);
     ck_assert_uint_eq(claim(one, MIB), 0);
     refuses(live);
-    ck_assert_uint_eq(take((struct pool_device_choice){3, -1, 1, false}), 0);
+    ck_assert_uint_eq(take((struct pool_device_choice){3, -1, 1, false, 0}), 0);
     pool_devices_forget(&pool, live);
     pool_devices_forget(&pool, idle); /* with the lease; the pool has it still */
     pool_devices_end(&pool, 1, true);
@@ -397,7 +415,8 @@ SUITE_MAIN_WITH(
     "pool/devices_keep", setup, NULL, everything_idle_can_be_taken_and_is_described,
     what_is_taken_comes_in_small_batches, a_choice_takes_what_it_names,
     no_more_than_allowed_is_idle, what_is_allowed_is_asked_for_each_place,
-    what_no_request_wants_any_more_is_owed, an_eighth_more_than_was_needed_may_be_held,
+    what_no_request_wants_any_more_is_owed, a_little_more_than_was_needed_may_be_held,
+    a_request_that_misses_says_what_it_makes_superfluous,
     what_a_device_may_still_use_is_needed_too,
     a_program_that_stopped_synchronising_holds_twice_its_need_at_most,
     need_is_forgotten_after_two_windows, what_claims_alone_need_is_not_forgotten,
