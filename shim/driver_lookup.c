@@ -148,15 +148,21 @@ void shim_lookup_note_other(const char *name)
     shim_line_end(&line);
 }
 
+/* A driver may know a form by its symbol, too: cuMemAlloc_v2 is no base. */
+static int form_named(const struct shim_driver *driver, const struct question *question)
+{
+    int form = shim_hook_named(question->base);
+    return form >= 0 && driver->real[form] == question->returned ? form : -1;
+}
+
 static void replace(struct shim_driver *driver, const struct question *question,
                     void **function)
 {
-    if (shim_hook_first_form(question->base) < 0)
-        return;
-    int form = form_of(driver, question);
+    bool is_base = shim_hook_first_form(question->base) >= 0;
+    int form = is_base ? form_of(driver, question) : form_named(driver, question);
     if (form >= 0)
         *function = shim_function_pointer(shim_hooks[form].function);
-    else
+    else if (is_base)
         note_unknown(question);
 }
 

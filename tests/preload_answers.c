@@ -112,6 +112,12 @@ START_TEST(hooks_are_found_where_each_version_has_an_entry_of_its_own)
 }
 END_TEST
 
+START_TEST(a_form_that_the_driver_knows_by_its_symbol_is_hooked)
+{
+    check("cuMemAlloc_v2", "cuMemAlloc_v2", NEWEST_KNOWN, 0);
+}
+END_TEST
+
 START_TEST(a_name_that_shares_its_body_with_a_hooked_one_is_left_alone)
 {
     void (*native)(void) = row_of("cuMemAlloc_v2")->function;
@@ -178,6 +184,7 @@ SUITE_MAIN_WITH("preload/answers", setup, NULL,
                 hooks_are_found_where_the_driver_answers_with_its_symbols,
                 hooks_are_found_where_the_driver_answers_with_entries_of_its_own,
                 hooks_are_found_where_each_version_has_an_entry_of_its_own,
+                a_form_that_the_driver_knows_by_its_symbol_is_hooked,
                 a_name_that_shares_its_body_with_a_hooked_one_is_left_alone,
                 a_form_from_after_what_is_known_is_handed_on,
                 an_entry_of_a_form_from_after_what_is_known_is_handed_on,

@@ -61,6 +61,17 @@ static struct echo_row rows[] = {
     UNHOOKED(NAMED)
 #undef NAMED
 #undef ROW
+    /* Known by its symbol as well as by its base. */
+    {"cuSuffixed",
+     "cuMemAlloc_v2",
+     2000,
+     0,
+     cuMemAlloc_v2,
+     cuMemAlloc_v2,
+     0,
+     0,
+     {0},
+     {{0, 0, 0}}},
     /* Its body is another's, as the linker may have it for functions that do the same. */
     {"cuShared",
      "cuShared",
@@ -82,6 +93,7 @@ static void (*const strangers[])(void) = {
     UNHOOKED(ROW)
 #undef ROW
         cuMemAlloc_v2,
+    cuMemAlloc_v2,
 };
 
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
