@@ -22,11 +22,13 @@ static CUresult allocate(const struct shim_driver *driver, CUdeviceptr *address,
         *address = found;
         return CUDA_SUCCESS;
     }
-    shim_retain_make_way(driver, &request);
+    struct shim_retain_trimmed trimmed = {0};
+    shim_retain_make_way(driver, &request, &trimmed);
     CUresult result = shim_charge_begin(driver, "cuMemAlloc_v2", POOL_LEASE_LINEAR,
                                         request.bytes, &charge);
     if (result != CUDA_SUCCESS)
         return result;
+    charge.trimmed = trimmed;
     result = driver->call.cuMemAlloc_v2(address, bytes);
     if (shim_charge_again(driver, &charge, result))
         result = driver->call.cuMemAlloc_v2(address, bytes);

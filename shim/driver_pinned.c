@@ -64,11 +64,13 @@ static CUresult serve(const struct shim_driver *driver, const char *call,
 {
     const struct shim_retain_request wanted = kept_as(request);
     struct shim_charge charge;
-    shim_retain_make_way(driver, &wanted);
+    struct shim_retain_trimmed trimmed = {0};
+    shim_retain_make_way(driver, &wanted, &trimmed);
     CUresult result = shim_charge_begin(driver, call, POOL_LEASE_PINNED,
                                         placed_bytes(request), &charge);
     if (result != CUDA_SUCCESS)
         return result;
+    charge.trimmed = trimmed;
     result = ask(driver, request);
     if (shim_charge_again(driver, &charge, result))
         result = ask(driver, request);

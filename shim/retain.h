@@ -34,19 +34,20 @@ const char *shim_retain_state(void);
 bool shim_retain_claim(const struct shim_driver *driver,
                        const struct shim_retain_request *request, uint64_t *address);
 
-/* The driver is about to be asked. Where more would then be held than is needed, idle memory goes
-   first, if it can go without waiting for anything. */
-void shim_retain_make_way(const struct shim_driver *driver,
-                          const struct shim_retain_request *request);
-
-/* What was idle when the driver had no room, and how much of that went back to it. */
+/* What was idle when the driver was asked for more, and how much of that went back to it. */
 struct shim_retain_trimmed {
     uint64_t idle_bytes, largest_idle_bytes, trimmed_bytes;
 };
 
+/* The driver is about to be asked. Where more would then be held than is needed, idle memory goes
+   first, if it can go without waiting for anything. */
+void shim_retain_make_way(const struct shim_driver *driver,
+                          const struct shim_retain_request *request,
+                          struct shim_retain_trimmed *trimmed);
+
 /* The driver has answered a request of any kind for `bytes`. True when that was for want of
-   memory, and idle memory has gone back since: it is worth asking once more. *trimmed is then
-   written. */
+   memory, and idle memory has gone back since: it is worth asking once more. Adds to
+   *trimmed. */
 bool shim_retain_after_refusal(const struct shim_driver *driver, CUresult result,
                                enum pool_lease_kind kind, uint64_t bytes,
                                struct shim_retain_trimmed *trimmed);

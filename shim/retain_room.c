@@ -79,12 +79,24 @@ static bool is_at_rest(struct pool_devices *pool, const struct pool_device_key *
     return pool_devices_ready_below(pool, pool_device_key_pack(key)) > stamp;
 }
 
+/* What is idle before some of it goes. */
+static void note_idle(struct pool_devices *pool, enum pool_block_kind kind,
+                      struct shim_retain_trimmed *trimmed)
+{
+    struct pool_device_figures figures = pool_devices_read(pool, kind);
+    uint64_t idle = figures.idle_bytes + trimmed->trimmed_bytes;
+    if (idle > trimmed->idle_bytes)
+        trimmed->idle_bytes = idle;
+    if (figures.largest_idle_bytes > trimmed->largest_idle_bytes)
+        trimmed->largest_idle_bytes = figures.largest_idle_bytes;
+}
+
 void shim_retain_make_way(const struct shim_driver *driver,
-                          const struct shim_retain_request *request)
+                          const struct shim_retain_request *request,
+                          struct shim_retain_trimmed *trimmed)
 {
     struct pool_devices *pool = shim_retain_opened();
     struct shim_place place;
-    uint64_t released = 0;
     if (!pool || !POOL_GET(pool, kept) || request->bytes == 0 ||
         !shim_retain_may_act(driver, &place))
         return;
@@ -92,8 +104,10 @@ void shim_retain_make_way(const struct shim_driver *driver,
     struct pool_device_choice choice = {
         .kinds = 1u << key.kind, .device = -1, .context = key.context};
     choice.bytes = pool_devices_excess(pool, &key, request->bytes);
-    if (choice.bytes > 0 && is_at_rest(pool, &key))
-        (void)release(driver, &choice, &released);
+    if (choice.bytes == 0 || !is_at_rest(pool, &key))
+        return;
+    note_idle(pool, key.kind, trimmed);
+    (void)release(driver, &choice, &trimmed->trimmed_bytes);
 }
 
 bool shim_retain_after_refusal(const struct shim_driver *driver, CUresult result,
@@ -107,13 +121,12 @@ bool shim_retain_after_refusal(const struct shim_driver *driver, CUresult result
     enum pool_block_kind block = shim_retain_kind(kind);
     struct pool_device_choice choice =
         choose(block == POOL_BLOCK_DEVICE ? place.device : NULL);
-    struct pool_device_figures figures = pool_devices_read(pool, block);
-    *trimmed =
-        (struct shim_retain_trimmed){figures.idle_bytes, figures.largest_idle_bytes, 0};
+    note_idle(pool, block, trimmed);
+    uint64_t before = trimmed->trimmed_bytes;
     pool_devices_refused(pool, block, place.device->ordinal, bytes);
     while (release(driver, &choice, &trimmed->trimmed_bytes))
         ;
-    return trimmed->trimmed_bytes > 0;
+    return trimmed->trimmed_bytes > before;
 }
 
 void shim_retain_trim(void)
