@@ -44,3 +44,7 @@ tidemark_script_test(fuzz_plan fuzz.sh fuzz_plan 15 tests/fuzz/fuzz_plan.c
   tools/tidemark/json_input.c tools/tidemark/json_place.c tools/tidemark/plan_decide.c
   tools/tidemark/plan_file.c tools/tidemark/usage.c policy/gaps.c policy/placement.c
   policy/quantity.c policy/rank.c policy/space.c -ljansson)
+tidemark_script_test(fuzz_records fuzz.sh fuzz_records 15 tests/fuzz/fuzz_records.c
+  tools/tidemark/binds_file.c tools/tidemark/compare_log.c tools/tidemark/compare_run.c
+  tools/tidemark/compare_stamp.c tools/tidemark/json_input.c tools/tidemark/json_lines.c
+  tools/tidemark/json_place.c policy/quantity.c -DTIDEMARK_VERSION="0" -ljansson)

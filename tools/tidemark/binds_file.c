@@ -7,6 +7,7 @@
 
 #include "tools/tidemark/json_input.h"
 #include "tools/tidemark/json_lines.h"
+#include "tools/tidemark/printable.h"
 #include "tools/tidemark/say.h"
 
 #define SCHEMA "tidemark.binds/1"
@@ -35,6 +36,7 @@ static void copy(char *to, size_t room, const json_t *from)
     const char *text = json_string_value(from);
 
     snprintf(to, room, "%s", text == NULL ? "" : text);
+    make_printable(to);
 }
 
 static bool take_head(struct reading *reading, const json_t *line)
@@ -113,9 +115,12 @@ static void add_figures(uint64_t sum[BINDS_FIGURE_COUNT],
     }
 }
 
-static bool take_phase(struct reading *reading, struct binds_bind *bind, const char *name,
-                       const uint64_t figures[BINDS_FIGURE_COUNT])
+static bool take_phase(struct reading *reading, struct binds_bind *bind,
+                       const json_t *written, const uint64_t figures[BINDS_FIGURE_COUNT])
 {
+    char name[POOL_BIND_PHASE_BYTES];
+
+    copy(name, sizeof name, written);
     size_t phase = phase_of(reading->file, name);
 
     if (phase == BINDS_PHASES_MAX)
@@ -131,7 +136,7 @@ static bool take_phase(struct reading *reading, struct binds_bind *bind, const c
 static bool take_record(struct reading *reading, const json_t *line)
 {
     const json_t *slot_value = json_object_get(line, "slot");
-    const char *phase = json_string_value(json_object_get(line, "phase"));
+    const json_t *phase = json_object_get(line, "phase");
     uint64_t figures[BINDS_FIGURE_COUNT], number, slot = 0;
 
     if (!json_input_number(json_object_get(line, "bind"), &number) || number == 0 ||
@@ -147,7 +152,7 @@ static bool take_record(struct reading *reading, const json_t *line)
         bind = add(reading->file, number, which);
     if (bind == NULL)
         return complain(reading, strerror(ENOMEM));
-    if (phase != NULL)
+    if (json_is_string(phase))
         return take_phase(reading, bind, phase, figures);
     memcpy(bind->figures, figures, sizeof figures);
     bind->has_total = true;

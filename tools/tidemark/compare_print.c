@@ -12,6 +12,13 @@ static struct policy_compare judge(const struct compare_result *result,
     return policy_compare_of(a, b, result->rounds->count);
 }
 
+/* A log may have been written by anybody. */
+static void print_printable(const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++)
+        putchar(*text >= ' ' && *text <= '~' ? *text : '?');
+}
+
 static void print_arm(const struct compare_result *result, int arm)
 {
     const json_t *command = json_object_get(result->stamps[arm], "command");
@@ -29,12 +36,13 @@ static void print_setting(const struct compare_result *result)
     for (int arm = 0; arm < COMPARE_ARMS; arm++) {
         const json_t *environment = json_object_get(result->stamps[arm], "environment");
         const json_t *value = json_object_get(environment, result->what);
-        if (value != NULL)
-            printf("%c  %s=%s\n", COMPARE_ARM_NAMES[arm], result->what,
-                   json_string_value(value));
-        else if (json_object_get(json_object_get(result->stamps[COMPARE_ARMS - 1 - arm],
-                                                 "environment"),
-                                 result->what) != NULL)
+        if (value != NULL) {
+            printf("%c  %s=", COMPARE_ARM_NAMES[arm], result->what);
+            print_printable(json_string_value(value));
+            putchar('\n');
+        } else if (json_object_get(json_object_get(result->stamps[COMPARE_ARMS - 1 - arm],
+                                                   "environment"),
+                                   result->what) != NULL)
             printf("%c  without %s\n", COMPARE_ARM_NAMES[arm], result->what);
     }
 }

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "tools/tidemark/printable.h"
 #include "tools/tidemark/say.h"
 
 /* Variables that change how memory is allocated, or which libraries are. */
@@ -156,6 +157,7 @@ static void add_difference(struct differences *differences, const char *kind,
 
     snprintf(differences->text + used, sizeof differences->text - used, "%s%s%s",
              differences->count > 0 ? ", " : "", kind, name);
+    make_printable(differences->text + used);
     differences->count++;
 }
 

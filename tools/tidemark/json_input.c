@@ -8,17 +8,10 @@
 
 #include "policy/quantity.h"
 #include "tools/tidemark/json_place.h"
+#include "tools/tidemark/printable.h"
 #include "tools/tidemark/say.h"
 
 enum { COMPLAINT_BYTES = 512 };
-
-/* What is quoted of a file may be anything. */
-static void make_printable(char *text)
-{
-    for (; *text != '\0'; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
 
 void json_input_complain(const struct json_input *input, const char *where,
                          const char *format, ...)
