@@ -12,6 +12,7 @@
 #include "shim/lease.h"
 #include "shim/memory.h"
 #include "shim/retain_pool.h"
+#include "shim/say.h"
 
 /* Memory order: is_open is stored with release when the rest is written, and acquired before any
    of it is used. `stopped` is set where a context comes up that the pool's rule does not cover,
@@ -86,7 +87,14 @@ static const char *open_pool(const struct policy_options *options)
 
 static void open_once(void)
 {
+    struct shim_line line;
     state = open_pool(&shim_settings()->options);
+    if (!shim_settings()->options.verbose)
+        return;
+    shim_line_begin(&line);
+    pool_text_put(&line.text, "retention of device and page-locked blocks: ");
+    pool_text_put(&line.text, state);
+    shim_line_end(&line);
 }
 
 struct pool_devices *shim_retain_opened(void)

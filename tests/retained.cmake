@@ -48,3 +48,5 @@ add_dependencies(shim_broken shim)
 add_test(NAME preload_schedules_broken COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/preload_schedules_broken.sh
   ${CMAKE_BINARY_DIR})
 set_tests_properties(preload_schedules_broken PROPERTIES TIMEOUT 120)
+
+tidemark_script_test(preload_inspected preload_inspected.sh ${CMAKE_BINARY_DIR})
