@@ -39,4 +39,33 @@ expect_match "frames were held on the device" '^cuMemAlloc_v2 .* result=0$' "$(c
 expect_match "and copied there" '^cuMemcpy2DAsync_v2 result=0$' "$(cat "$log")"
 expect_same "what was held was given back" "$(grep -c '^cuMemAlloc_v2 ' "$log")" \
     "$(grep -c '^cuMemFree_v2 ' "$log")"
+
+# alternating COUNT DRIVER [NAME=VALUE...]: frames that change between two sizes so often, through one
+# context; each size needs memory of its own. The driver's calls are in $log.
+cd "$expect_work"
+for size in 640x360 320x180; do
+    ffmpeg -nostdin -loglevel error -f lavfi -i testsrc2=size=$size:rate=10:duration=0.2 -c:v mjpeg $size.avi
+done
+alternating() {
+    count=$1
+    shift
+    rm -f "$log" list
+    for _ in $(seq "$count"); do
+        printf 'file 640x360.avi\nfile 320x180.avi\n' >>list
+    done
+    "$@" -nostdin -loglevel error -init_hw_device cuda=cu:0 -filter_hw_device cu -f concat -i list \
+        -vf format=nv12,hwupload,hwdownload,format=nv12 -f framemd5 - | grep -v '^#'
+}
+allocations() {
+    grep -c '^cuMemAlloc_v2 ' "$log"
+}
+plain=$(alternating 4 env LD_LIBRARY_PATH="$driver" SIMCUDA_LOG="$log" ffmpeg)
+expect_same "each change of size asks the driver" 8 "$(allocations)"
+if [ -n "${PRELOAD:-}" ]; then
+    kept=$(alternating 4 env LD_LIBRARY_PATH="$driver" LD_PRELOAD="$PRELOAD" SIMCUDA_LOG="$log" ffmpeg)
+    expect_same "frames of alternating sizes are the same" "$plain" "$kept"
+    warm=$(allocations)
+    alternating 12 env LD_LIBRARY_PATH="$driver" LD_PRELOAD="$PRELOAD" SIMCUDA_LOG="$log" ffmpeg >/dev/null
+    expect_same "and need no allocation once both sizes were there" "$warm" "$(allocations)"
+fi
 expect_end
