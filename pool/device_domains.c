@@ -4,7 +4,9 @@
    [A] key. What else a domain consists of is written before the key is stored with release;
        whoever finds the key by an acquire load may use it. A domain is given up only when its
        context has ended: no program claims from it then, and a block that is returned late
-       is compared with the key.
+       is compared with the key. A walk over all domains may meet the device and the account of
+       the next domain in this place; it looks again under the lock of the domain, which a domain
+       that is given up needs, too.
 
    [B] used. Set before the class's first block is pushed, never cleared. Who does not see a
        bit yet misses a block that came at the same moment. */
@@ -69,8 +71,8 @@ static struct pool_device_domain *add(struct pool_device_domains *domains,
         struct pool_device_domain *domain = &domains->domains[probe_of(packed, probe)];
         if (key_of(domain) != 0 || !has_bins(domains, domain))
             continue;
-        domain->device = device;
-        domain->account = account;
+        POOL_SET(domain, device, device);                                  /* A */
+        POOL_SET(domain, account, account);                                /* A */
         atomic_store_explicit(&domain->key, packed, memory_order_release); /* A */
         return domain;
     }

@@ -36,9 +36,10 @@ struct pool_device_key {
 struct pool_device_domain {
     _Atomic uint64_t
         key; /* packed; 0: nobody's; with the top bit: its context is ending */
-    /* Written before the key. */
-    uint32_t device;
-    uint32_t account;             /* where its bytes count */
+    /* Written before the key; whoever walks over all domains may read them while the place is
+       taken by another. */
+    _Atomic uint32_t device;
+    _Atomic uint32_t account;     /* where its bytes count */
     struct pool_device_bin *bins; /* POOL_DEVICE_CLASSES of them */
     uint64_t served_before;       /* by its bins, for domains before this one */
     struct pool_lock lock;        /* guards sifts and takes of the bins */

@@ -102,11 +102,11 @@ uint32_t pool_devices_adopt(struct pool_devices *pool, const struct pool_device_
     POOL_SET(at(pool, block), requested, bytes);
     POOL_SET(at(pool, block), key, packed);
     POOL_SET(at(pool, block), domain, (uint16_t)(domain - pool->domains.domains));
-    POOL_SET(at(pool, block), account, (uint16_t)domain->account);
+    POOL_SET(at(pool, block), account, (uint16_t)POOL_GET(domain, account));
     POOL_SET(at(pool, block), exposed, 0);
     pool_device_account_add(account_of(pool, block), held_bytes(pool, block),
-                            pool_devices_unready(pool, domain->account));
-    pool_devices_note_debt(pool, domain->account);
+                            pool_devices_unready(pool, POOL_GET(domain, account)));
+    pool_devices_note_debt(pool, POOL_GET(domain, account));
     return block;
 }
 

@@ -41,6 +41,11 @@ static void sift_domain(struct pool_devices *pool, struct pool_device_domain *do
     }
 }
 
+static bool counts_in(const struct pool_device_domain *domain, uint32_t account)
+{
+    return pool_device_domain_key(domain) != 0 && POOL_GET(domain, account) == account;
+}
+
 /* What is not known to be ready, that is: a bin knows the least that its blocks can be. */
 uint64_t pool_devices_unready(struct pool_devices *pool, uint32_t account)
 {
@@ -49,12 +54,13 @@ uint64_t pool_devices_unready(struct pool_devices *pool, uint32_t account)
         return 0;
     for (uint32_t index = 0; index < POOL_DEVICE_DOMAINS; index++) {
         struct pool_device_domain *domain = &pool->domains.domains[index];
-        uint64_t packed = pool_device_domain_key(domain);
-        if (packed == 0 || domain->account != account || !pool_lock_take(&domain->lock))
+        if (!counts_in(domain, account) || !pool_lock_take(&domain->lock))
             continue;
-        sift_domain(pool, domain, packed);
+        if (counts_in(domain, account)) {
+            sift_domain(pool, domain, pool_device_domain_key(domain));
+            pool_device_domain_walk(domain, add_ready, &ready);
+        }
         pool_lock_give(&domain->lock);
-        pool_device_domain_walk(domain, add_ready, &ready);
     }
     uint64_t idle = POOL_GET(&pool->accounts[account], idle_bytes);
     return idle > ready ? idle - ready : 0;
@@ -106,7 +112,7 @@ static uint32_t take_any(struct pool_devices *pool, struct pool_device_domain *d
         must(POOL_GET(&pool->blocks.records[block], state) == POOL_IDLE);
         POOL_SET(&pool->blocks.records[block], state, POOL_GONE);
         pool_device_account_take(
-            &pool->accounts[domain->account],
+            &pool->accounts[POOL_GET(domain, account)],
             pool_device_held_bytes(POOL_GET(at(pool, block), bytes)));
     }
     return block;
@@ -134,7 +140,7 @@ static void describe(struct pool_devices *pool, const struct pool_device_domain 
         .key = {.context = pool_device_key_context(packed),
                 .kind = pool_device_key_kind(packed),
                 .flags = pool_device_key_flags(packed),
-                .device = domain->device},
+                .device = POOL_GET(domain, device)},
     };
 }
 
@@ -158,7 +164,8 @@ static bool is_enough(const struct haul *haul, const struct pool_device_account 
 static void take_from(struct pool_devices *pool, struct pool_device_domain *domain,
                       struct haul *haul)
 {
-    const struct pool_device_account *account = &pool->accounts[domain->account];
+    const struct pool_device_account *account =
+        &pool->accounts[POOL_GET(domain, account)];
     if (haul->choice->owed_only)
         sift_domain(pool, domain, pool_device_domain_key(domain));
     while (!is_enough(haul, account)) {
@@ -184,7 +191,7 @@ static bool is_chosen(const struct pool_device_domain *domain,
     if (choice->context && choice->context != pool_device_key_context(packed))
         return false;
     return choice->device < 0 || pool_device_key_kind(packed) == POOL_BLOCK_PINNED ||
-           (uint32_t)choice->device == domain->device;
+           (uint32_t)choice->device == POOL_GET(domain, device);
 }
 
 size_t pool_devices_take(struct pool_devices *pool,
