@@ -146,10 +146,14 @@ static long returned(long result)
     return -1;
 }
 
+/* Whether it was told that memory is committed strictly; written once, while it boots. The page
+   that it tries something on before is none of the program's. */
+static bool is_limited;
+
 void *shim_jemalloc_mmap(void *address, size_t bytes, int protection, int flags, int file,
                          off_t offset)
 {
-    if (shim_host_charging)
+    if (is_limited)
         return (void *)returned(
             shim_jemalloc_limit_map(address, bytes, protection, flags));
     shim_jemalloc_count();
@@ -165,7 +169,7 @@ void *shim_jemalloc_mmap(void *address, size_t bytes, int protection, int flags,
 
 int shim_jemalloc_munmap(void *address, size_t bytes)
 {
-    if (shim_host_charging)
+    if (is_limited)
         return (int)returned(shim_jemalloc_limit_unmap(address, bytes));
     shim_jemalloc_count();
     return (int)returned(shim_kernel_3(SYS_munmap, (long)address, (long)bytes, 0));
@@ -199,7 +203,8 @@ long shim_jemalloc_syscall(long number, long a, long b, long c, long d, long e, 
     if (number == SYS_open && strcmp((const char *)a, overcommit) == 0) {
         (void)shim_settings();
         /* Where it cannot know, it takes memory to be committed strictly. */
-        if (shim_host_charging)
+        is_limited = shim_host_charging;
+        if (is_limited)
             return returned(-EACCES);
     }
     return returned(shim_kernel(number, a, b, c, d, e, f));
@@ -208,7 +213,7 @@ long shim_jemalloc_syscall(long number, long a, long b, long c, long d, long e, 
 void *shim_jemalloc_map_records(void *address, size_t bytes, size_t alignment, bool *zero,
                                 bool *commit)
 {
-    if (!shim_host_charging)
+    if (!is_limited)
         return je_extent_alloc_mmap(address, bytes, alignment, zero, commit);
     *zero = *commit = true;
     return shim_jemalloc_limit_map_records(bytes, alignment);

@@ -135,6 +135,13 @@ done
 expect_match "a size above what headroom leaves is cut to it" '"ceiling_source": "request capped by headroom"' \
     "$(under 1000TiB TIDEMARK_HEADROOM=0.5 ./heap_ceiling steps malloc 16 1; cat report)"
 
+# However low the ceiling, what is said is ours and what ends the program is its own.
+expect_same "a program that allocates nothing under a ceiling of a byte" "" "$(under 1 /bin/true)"
+expect_same "and nothing is said" "" "$(cat err)"
+under 1 ls / >out
+expect_same "one that allocates is refused by us alone" "" \
+    "$(grep -v -e '^tidemark: heap memory refused, ' -e '^ls: ' err || true)"
+
 # Where a ceiling cannot hold, the program is told.
 ${CC:-cc} -O1 "$sources/own_malloc.c" -o own_malloc
 under 1MiB ./own_malloc >out

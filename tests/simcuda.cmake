@@ -80,6 +80,7 @@ set_tests_properties(preload_random preload_threads PROPERTIES ENVIRONMENT
   "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=192MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_DEVICE_RETAIN=off;TIDEMARK_PINNED_RETAIN=off")
 tidemark_hooks_test(preload_verdicts simcuda)
 target_link_libraries(preload_verdicts PRIVATE policy)
+target_compile_options(preload_verdicts PRIVATE -fno-builtin) # it is malloc that is asked
 target_compile_definitions(preload_verdicts PRIVATE SIMCUDA_PATH="$<TARGET_FILE:simcuda>")
 set_tests_properties(preload_verdicts PROPERTIES ENVIRONMENT
   "LD_PRELOAD=${LIBRARY};TIDEMARK_DEVICE_MEM=64MiB;TIDEMARK_PINNED_MEM=64MiB;TIDEMARK_HEADROOM=0;TIDEMARK_HEAP_MEM=24MiB")

@@ -147,7 +147,7 @@ START_TEST(an_account_charges_refuses_and_refunds)
 }
 END_TEST
 
-enum { THREADS = 4, ROUNDS = 200000 };
+enum { THREADS = 4, ROUNDS = 20000 };
 
 static struct tidemark_account shared_account;
 
