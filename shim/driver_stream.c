@@ -79,9 +79,10 @@ static struct shim_mempool *pool_of(const struct shim_driver *driver,
     struct shim_device *device = device_of(driver, request->stream);
     if (!device)
         return NULL;
-    return request->form == FROM_POOL || request->form == FROM_POOL_PTSZ
-               ? shim_mempool_named(request->pool, device)
-               : shim_mempool_of_device(driver, device);
+    CUmemoryPool pool = request->form == FROM_POOL || request->form == FROM_POOL_PTSZ
+                            ? request->pool
+                            : shim_mempool_of_device(driver, device);
+    return shim_mempool_draw(pool, device, request->bytes);
 }
 
 static CUresult draw_from(const struct shim_driver *driver, struct shim_mempool *pool,

@@ -56,27 +56,49 @@ static struct shim_mempool *enter(CUmemoryPool handle, struct shim_device *devic
     return pool;
 }
 
-struct shim_mempool *shim_mempool_named(CUmemoryPool handle, struct shim_device *device)
+static void count_live(struct shim_mempool *pool, uint64_t bytes)
+{
+    pool->live_count++;
+    pool->live_bytes += bytes;
+}
+
+static void uncount_live(struct shim_mempool *pool, uint64_t bytes)
+{
+    pool->live_count--;
+    pool->live_bytes -= bytes;
+}
+
+/* Under the lock. */
+static struct shim_mempool *named(CUmemoryPool handle, struct shim_device *device)
+{
+    struct shim_mempool *pool = find(handle);
+    return pool ? pool : enter(handle, device);
+}
+
+/* Counted in the same breath: an entry with something live is never given to another pool, even
+   if the program ends this one meanwhile. */
+struct shim_mempool *shim_mempool_draw(CUmemoryPool handle, struct shim_device *device,
+                                       uint64_t bytes)
 {
     if (!handle)
         return NULL;
     pthread_mutex_lock(&lock);
-    struct shim_mempool *pool = find(handle);
-    if (!pool)
-        pool = enter(handle, device);
+    struct shim_mempool *pool = named(handle, device);
+    if (pool)
+        count_live(pool, bytes);
     pthread_mutex_unlock(&lock);
     return pool;
 }
 
-struct shim_mempool *shim_mempool_of_device(const struct shim_driver *driver,
-                                            struct shim_device *device)
+CUmemoryPool shim_mempool_of_device(const struct shim_driver *driver,
+                                    const struct shim_device *device)
 {
     CUmemoryPool handle = NULL;
     if (!driver->call.cuDeviceGetMemPool ||
         driver->call.cuDeviceGetMemPool(&handle, (CUdevice)device->ordinal) !=
             CUDA_SUCCESS)
         return NULL;
-    return shim_mempool_named(handle, device);
+    return handle;
 }
 
 /* NULL for the host's; *is_known is false where the properties do not say. */
@@ -98,8 +120,11 @@ void shim_mempool_created(const struct shim_driver *driver, CUmemoryPool handle,
 {
     bool is_known;
     struct shim_device *device = device_of(driver, properties, &is_known);
-    if (is_known)
-        (void)shim_mempool_named(handle, device);
+    if (!handle || !is_known)
+        return;
+    pthread_mutex_lock(&lock);
+    (void)named(handle, device);
+    pthread_mutex_unlock(&lock);
 }
 
 /* Whether the account has what it should; under the lock. What does not fit is there all the
@@ -193,18 +218,6 @@ void shim_mempool_ended(struct shim_mempool *pool, bool ended)
     pthread_mutex_unlock(&lock);
 }
 
-static void count_live(struct shim_mempool *pool, uint64_t bytes)
-{
-    pool->live_count++;
-    pool->live_bytes += bytes;
-}
-
-static void uncount_live(struct shim_mempool *pool, uint64_t bytes)
-{
-    pool->live_count--;
-    pool->live_bytes -= bytes;
-}
-
 /* What the pool seems to lack for `bytes` that it is about to hand out, and that are counted as
    live already. What others are about to be given they have admitted themselves. */
 static uint64_t lacking_bytes(const struct shim_mempool *pool, uint64_t bytes)
@@ -238,9 +251,6 @@ CUresult shim_mempool_begin(const struct shim_driver *driver, const char *call,
                             struct shim_draw *draw)
 {
     *draw = (struct shim_draw){.call = call, .pool = pool, .bytes = bytes};
-    pthread_mutex_lock(&lock);
-    count_live(pool, bytes);
-    pthread_mutex_unlock(&lock);
     struct policy_verdict verdict = admit(driver, pool, bytes, &draw->admitted_bytes);
     if (verdict.kind != POLICY_ADMITTED) {
         shim_mempool_returned(shim_mempool_owner(pool), bytes);

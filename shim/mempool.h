@@ -31,11 +31,13 @@ struct shim_draw {
 };
 
 /* The pool that stream-ordered memory of the device comes from; NULL: not known. */
-struct shim_mempool *shim_mempool_of_device(const struct shim_driver *driver,
-                                            struct shim_device *device);
+CUmemoryPool shim_mempool_of_device(const struct shim_driver *driver,
+                                    const struct shim_device *device);
 
-/* A pool that the program names; if it is new to us, one of this device. */
-struct shim_mempool *shim_mempool_named(CUmemoryPool handle, struct shim_device *device);
+/* Finds a pool by its handle; if it is new to us, it is one of this device. Its `bytes` count as
+   handed out from now on, for shim_mempool_begin(). NULL: nothing is charged. */
+struct shim_mempool *shim_mempool_draw(CUmemoryPool handle, struct shim_device *device,
+                                       uint64_t bytes);
 
 /* The driver has made a pool, and its properties say where its memory lies. */
 void shim_mempool_created(const struct shim_driver *driver, CUmemoryPool handle,
@@ -47,7 +49,8 @@ void shim_mempool_created(const struct shim_driver *driver, CUmemoryPool handle,
 struct shim_mempool *shim_mempool_ending(CUmemoryPool handle);
 void shim_mempool_ended(struct shim_mempool *pool, bool ended);
 
-/* Before the driver is asked for `bytes`. CUDA_SUCCESS, or the refusal, told. */
+/* Before the driver is asked for the `bytes` of shim_mempool_draw(). CUDA_SUCCESS, or the refusal,
+   told; they are then no longer counted. */
 CUresult shim_mempool_begin(const struct shim_driver *driver, const char *call,
                             struct shim_mempool *pool, uint64_t bytes,
                             struct shim_draw *draw);

@@ -20,7 +20,9 @@ static unsigned trims, refusals;
 static void (*meanwhile)(void), (*before_charge)(void);
 static struct shim_mempool *pool;
 
-#define POOL ((CUmemoryPool)(uintptr_t)0x9000)
+#define POOL       ((CUmemoryPool)(uintptr_t)0x9000)
+#define OTHER_POOL ((CUmemoryPool)(uintptr_t)0x9100)
+#define NEXT_POOL  ((CUmemoryPool)(uintptr_t)0x9200)
 
 /* --- What mempool.c stands on --- */
 
@@ -108,13 +110,15 @@ static void setup(void)
 {
     driver.call.cuMemPoolGetAttribute = get_attribute;
     driver.call.cuMemPoolTrimTo = trim_to;
-    pool = shim_mempool_named(POOL, &device);
+    pool = shim_mempool_draw(POOL, &device, 0);
     ck_assert_ptr_nonnull(pool);
+    shim_mempool_returned(shim_mempool_owner(pool), 0);
 }
 
 static struct shim_draw begin(uint64_t bytes)
 {
     struct shim_draw draw;
+    ck_assert_ptr_eq(shim_mempool_draw(POOL, &device, bytes), pool);
     ck_assert_int_eq(shim_mempool_begin(&driver, "call", pool, bytes, &draw),
                      CUDA_SUCCESS);
     return draw;
@@ -245,11 +249,27 @@ START_TEST(growth_past_the_ceiling_is_refused_and_trimmed_whenever_it_is_seen)
 }
 END_TEST
 
-SUITE_MAIN_WITH("shim/mempool", setup, NULL,
-                what_another_call_is_about_to_take_is_not_charged_twice,
-                what_another_call_is_about_to_take_is_not_taken_off,
-                the_answer_to_the_later_question_stands,
-                a_call_that_fails_takes_off_what_it_was_admitted_for_and_nothing_else,
-                of_two_that_find_the_same_idle_memory_one_admits_its_own,
-                what_another_is_about_to_admit_is_its_own,
-                growth_past_the_ceiling_is_refused_and_trimmed_whenever_it_is_seen)
+START_TEST(a_pool_that_ends_before_a_call_takes_from_it_leaves_its_entry_to_that_call)
+{
+    struct shim_draw draw;
+    ck_assert_ptr_eq(shim_mempool_draw(POOL, &device, 100), pool);
+    shim_mempool_ended(shim_mempool_ending(POOL), true);
+    struct shim_mempool *other = shim_mempool_draw(OTHER_POOL, &device, 0);
+    ck_assert_ptr_ne(other, pool);
+    ck_assert_int_eq(shim_mempool_begin(&driver, "call", pool, 100, &draw), CUDA_SUCCESS);
+    ck_assert_uint_eq(charged, 100);
+    shim_mempool_cancel(&driver, &draw, CUDA_ERROR_INVALID_VALUE);
+    ck_assert_uint_eq(charged, 0);
+    ck_assert_ptr_eq(shim_mempool_draw(NEXT_POOL, &device, 0), pool); /* free by now */
+}
+END_TEST
+
+SUITE_MAIN_WITH(
+    "shim/mempool", setup, NULL, what_another_call_is_about_to_take_is_not_charged_twice,
+    what_another_call_is_about_to_take_is_not_taken_off,
+    the_answer_to_the_later_question_stands,
+    a_call_that_fails_takes_off_what_it_was_admitted_for_and_nothing_else,
+    of_two_that_find_the_same_idle_memory_one_admits_its_own,
+    what_another_is_about_to_admit_is_its_own,
+    growth_past_the_ceiling_is_refused_and_trimmed_whenever_it_is_seen,
+    a_pool_that_ends_before_a_call_takes_from_it_leaves_its_entry_to_that_call)
