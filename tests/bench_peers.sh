@@ -54,4 +54,19 @@ expect_match "few rounds resolve no ratio" 'limit 1[.]2 1[.]2 1[.]2 1[.]1x not r
 expect_match "a line without values is refused" '^exit 1$' \
     "$(echo "key${tab}-${tab}" | "$judge" 2>&1 || echo "exit $?")"
 
+plot()
+{
+    figures | tr ' ' '\t' | awk -F '\t' -v OFS='\t' '{ print $1 " " $2 " " $3, $4, $5, $6, $7, $8 }' |
+        "$bench/peers_plot" "$expect_work/picture.svg" bind 2>&1 || echo "exit $?"
+}
+if command -v gnuplot >/dev/null; then
+    expect_match "ratios are drawn without a word" '^0$' "$(plot | wc -c)"
+    expect_match "each allocator has its colour and each column its place" '^tidemark bind $' \
+        "$(grep -o 'tidemark\|>bind' "$expect_work/picture.svg" | tr -d '>' | sort -ru | tr '\n' ' ')"
+    expect_match "nothing is drawn of nothing" 'no ratio of CPU times.*exit 1' \
+        "$("$bench/peers_plot" "$expect_work/none.svg" bind 2>&1 </dev/null || echo "exit $?")"
+else
+    echo 'skip pictures: gnuplot is not installed'
+fi
+
 expect_end
