@@ -24,6 +24,16 @@
 
    D. refusals. A count on which nothing is decided. */
 
+/* Who loads before it exchanges would fetch the line twice, once to read and once to write, when
+   another processor has it. A hint: processors without it do nothing. */
+static uint64_t load_to_change(_Atomic uint64_t *number)
+{
+#ifdef __x86_64__
+    __asm__ volatile("prefetchw %0" : : "m"(*number));
+#endif
+    return atomic_load_explicit(number, memory_order_relaxed); /* B */
+}
+
 /* Replaces *held_bytes by `total_bytes`, unless the account has moved on or the exchange
    failed spuriously; then *held_bytes is what the account has now. */
 static bool commit(struct policy_ledger_account *account, uint64_t *held_bytes,
@@ -53,8 +63,7 @@ struct policy_verdict policy_ledger_try(struct policy_ledger_account *account,
                                         uint64_t bytes)
 {
     struct policy_verdict verdict;
-    uint64_t held =
-        atomic_load_explicit(&account->charged_bytes, memory_order_relaxed); /* B */
+    uint64_t held = load_to_change(&account->charged_bytes);
     /* Lock-free: whenever one thread goes round again, another's charge or refund went
        through. */
     do {
@@ -98,8 +107,7 @@ void policy_ledger_refund(struct policy_ledger_account *account, uint64_t bytes)
 
 bool policy_ledger_try_refund(struct policy_ledger_account *account, uint64_t bytes)
 {
-    uint64_t held =
-        atomic_load_explicit(&account->charged_bytes, memory_order_relaxed); /* B */
+    uint64_t held = load_to_change(&account->charged_bytes);
     /* Lock-free, as a charge is. */
     do {
         if (bytes > held)
